@@ -19,10 +19,20 @@ LONG = (  # have few tests, and take from twenty seconds to some minutes
     ),
     *(f"tests/docs/test_{page}.py" for page in ("late_labels_walk", "quick_start")),
 )
-TOGETHER = (  # modules that share what takes seconds to start: a schema registry, an older Kafka
-    ("tests/connectors/formats/",),
-    ("tests/connectors/kafka/test_facts.py", "tests/connectors/topics/test_older_kafka.py"),
+OWN_BROKER = (  # tests that take `own_kafka`, and those beside them in their modules that are quick or start others
+    *(f"tests/connectors/kafka/{name}" for name in ("local/test_broker.py", "test_facts.py")),
+    "tests/connectors/kafka/test_clients.py::test_a_record_that_expires_fails_the_check",
+    "tests/connectors/kafka/test_clients.py::test_the_message_that_is_too_large_is_named_among_those_that_fail_with_it",
+    "tests/connectors/runtime/test_health.py::test_an_outage_is_no_death_and_what_is_done_again_counts_once",
+    "tests/connectors/topics/test_checkpoint.py::test_a_commit_that_does_not_end_ends_the_process",
+    "tests/connectors/topics/test_instance.py::test_a_silent_broker_ends_an_instance_so_that_a_supervisor_starts_it_again",
+    "tests/connectors/topics/test_older_kafka.py",  # needs the older broker of test_facts.py
+    "tests/connectors/topics/test_processor.py::test_an_outage_of_the_broker_is_survived",
+    "tests/connectors/topics/test_processor.py::test_a_broker_that_falls_silent_for_a_while",
+    "tests/connectors/topics/test_processor.py::test_resets_without_progress_end_the_process",
 )
+# What these share takes seconds to start: a broker of their own and an older one, a schema registry.
+TOGETHER = (OWN_BROKER, ("tests/connectors/formats/",))
 UNDIVIDED = (
     *("tests/connectors/", "tests/deploy/", "tests/docs/", *LONG),
     # what all tests of these share takes longer than the tests: streams, a compiled module, a run of mypy
@@ -47,9 +57,9 @@ def share_of(nodeid: str) -> str:
     'tests/golden/test_golden.py, part 11'
     """
     module, _, name = nodeid.partition("::")
-    for modules in TOGETHER:
-        if module.startswith(modules):
-            return modules[0]
+    for places in TOGETHER:
+        if nodeid.startswith(places):
+            return places[0]
     if module.startswith(UNDIVIDED):
         return module
     return f"{module}, part {zlib.crc32(name.encode()) % PARTS}"
@@ -64,7 +74,10 @@ def longest_first(items: list[pytest.Item]) -> list[pytest.Item]:
     """Order the tests by shares: the longest come first, those with a broker before the others."""
     shares: dict[str, list[pytest.Item]] = {}
     for item in items:
-        shares.setdefault(share_of(item.nodeid), []).append(item)
+        share = share_of(item.nodeid)
+        if "own_kafka" in getattr(item, "fixturenames", ()) and share != OWN_BROKER[0]:
+            raise pytest.UsageError(f"`OWN_BROKER` of tests/helpers/shares.py lacks {item.nodeid}")
+        shares.setdefault(share, []).append(item)
     order = sorted(shares, key=lambda name: (not has_broker(name), not name.startswith(LONG), -len(shares[name])))
     return [item for name in order for item in shares[name]]
 
@@ -72,8 +85,8 @@ def longest_first(items: list[pytest.Item]) -> list[pytest.Item]:
 class Shares(LoadScopeScheduling):
     """Hand out the shares in the order of the tests: those with a broker to five of six processes.
 
-    A broker takes processor time also while no test uses it, so not every process has one. Who finds no more shares of
-    its kind takes others: so what computes comes last, and keeps the cores busy to the end.
+    These mostly wait, and the sixth computes meanwhile. Who finds no more shares of its kind takes others: so what
+    computes comes last, and keeps the cores busy to the end.
     """
 
     def __init__(self, config: pytest.Config, log: object) -> None:

@@ -71,9 +71,17 @@ class Place:
 
 @pytest.fixture(params=CLIENTS)
 def place(kafka, request):
-    made = Place(kafka, request.param)
-    yield made
-    for close in reversed(made.opened):
+    yield from closed(Place(kafka, request.param))
+
+
+@pytest.fixture(params=CLIENTS)
+def own_place(own_kafka, request):
+    yield from closed(Place(own_kafka, request.param))
+
+
+def closed(place):
+    yield place
+    for close in reversed(place.opened):
         close()
 
 
@@ -386,21 +394,21 @@ def test_closing_does_not_wait_for_messages_without_an_outcome(place, kafka):
     assert time.monotonic() - began < LINGER
 
 
-def test_a_record_that_expires_fails_the_check(place, kafka):
+def test_a_record_that_expires_fails_the_check(own_place, own_kafka):
     """kafka-python would commit the transaction without it."""
-    producer = place.producer("id-" + place.name, delivery_timeout_ms=6000, request_timeout_ms=5000)
+    producer = own_place.producer("id-" + own_place.name, delivery_timeout_ms=6000, request_timeout_ms=5000)
     producer.begin()
-    producer.send(place.name, 0, None, b"arrives", [], 0)
+    producer.send(own_place.name, 0, None, b"arrives", [], 0)
     producer.flush(DEADLINE)
     producer.check()
-    kafka.stop(1)
+    own_kafka.stop(1)
     try:
-        producer.send(place.name, 0, None, b"expires", [], 1)
+        producer.send(own_place.name, 0, None, b"expires", [], 1)
         producer.flush(DEADLINE)
         with pytest.raises(ClientError, match=r"KafkaTimeoutError|RequestTimedOutError|timed out"):
             producer.check()
     finally:
-        kafka.resume(1)
+        own_kafka.resume(1)
 
 
 def test_what_a_reader_has_read_before_an_error_comes_with_the_next_call(place, monkeypatch):
@@ -515,27 +523,27 @@ def test_the_message_that_is_too_large_is_named(place):
     producer.check()
 
 
-def test_the_message_that_is_too_large_is_named_among_those_that_fail_with_it(kafka):
+def test_the_message_that_is_too_large_is_named_among_those_that_fail_with_it(own_kafka):
     """One of the others waits for its turn when the broker refuses the large one."""
-    place, strict = Place(kafka, "kafka-python"), Place(kafka, "kafka-python").name
-    with contextlib.closing(KafkaAdminClient(bootstrap_servers=kafka.bootstrap_servers)) as admin:
+    place, strict = Place(own_kafka, "kafka-python"), Place(own_kafka, "kafka-python").name
+    with contextlib.closing(KafkaAdminClient(bootstrap_servers=own_kafka.bootstrap_servers)) as admin:
         admin.alter_configs([ConfigResource(ConfigResourceType.TOPIC, strict, configs={"max.message.bytes": "1000"})])
     producer = place.producer("id-" + place.name, batch_size=2000, max_in_flight_requests_per_connection=1)
     try:
         for topic in (place.name, strict):
             producer._producer.partitions_for(topic)
         producer.begin()
-        kafka.stop(1)  # until all are there
+        own_kafka.stop(1)  # until all are there
         for opaque in range(3):
             producer.send(place.name, 0, None, b"x" * 1500, [], opaque)
         producer.send(strict, 0, None, b"x" * 3000, [], "large")
-        kafka.resume(1)
+        own_kafka.resume(1)
         wait_for(lambda: len(producer._failed) > 1, "an end with others")
         with pytest.raises(TooLarge) as raised:
             producer.check()
         assert raised.value.opaque == "large"
     finally:
-        kafka.resume(1)
+        own_kafka.resume(1)
         producer.close()
 
 

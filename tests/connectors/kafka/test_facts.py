@@ -80,7 +80,7 @@ class Place:
         return found
 
 
-@pytest.fixture(params=["kafka", "older_kafka"])
+@pytest.fixture(params=["own_kafka", "older_kafka"])
 def place(request):
     return Place(request.getfixturevalue(request.param))
 

@@ -66,10 +66,12 @@ def samples(text):
 
 @pytest.fixture
 def stream(kafka, tmp_path, monkeypatch):
+    return observed(kafka, tmp_path, monkeypatch)
+
+
+def observed(kafka, tmp_path, monkeypatch):
     monkeypatch.setattr(lag, "LAG_EVERY", 0.1)
-    stream = Stream(kafka, tmp_path)
-    stream.settings["metrics"] = {"port": free_port()}
-    return stream
+    return Stream(kafka, tmp_path, metrics={"port": free_port()})
 
 
 def test_metrics_are_those_of_an_independent_count(stream):
@@ -218,17 +220,18 @@ def test_the_lag_of_labels(stream, kafka):
         assert [(each["lag"], each["lag_of_labels"]) for each in told] == [(0, 0), (0, 3)]
 
 
-def test_an_outage_is_no_death_and_what_is_done_again_counts_once(stream, kafka):
+def test_an_outage_is_no_death_and_what_is_done_again_counts_once(own_kafka, tmp_path, monkeypatch):
+    stream = observed(own_kafka, tmp_path, monkeypatch)
     port = stream.settings["metrics"]["port"]
     stream.produce(phishing(200))
     with running(stream.config()):
         stream.read(stream.output, 200)
-        kafka.kill(1)
+        own_kafka.kill(1)
         try:
             stream_is_silent = wait_for(lambda: scrape(port).get(("since_commit_seconds",), 0) > 1, "no more commits")
             assert stream_is_silent and ask(port, "/live")[0] == 200
         finally:
-            kafka.start(1)
+            own_kafka.start(1)
         stream.produce(phishing(400)[200:])
         stream.read(stream.output, 400)
         wait_for(lambda: scrape(port)["records_total",] == 400, "each record counted once")

@@ -208,9 +208,9 @@ def test_an_end_without_a_commit_leaves_no_transaction_open(kafka, tmp_path, mon
 
 
 @BOTH_CLIENTS
-def test_a_commit_that_does_not_end_ends_the_process(kafka, tmp_path):
+def test_a_commit_that_does_not_end_ends_the_process(own_kafka, tmp_path):
     """The broker sleeps from step 4 on; the process must not hang with it."""
-    stream = Stream(kafka, tmp_path, partitions=1)
+    stream = Stream(own_kafka, tmp_path, partitions=1)
     stream.forget_the_dead_soon()
     stream.produce(phishing(20))
     before = """
@@ -231,12 +231,12 @@ def test_a_commit_that_does_not_end_ends_the_process(kafka, tmp_path):
         stream.read(stream.output, 20)
         stream.produce(phishing(5))
         read_until(process, "held")
-        kafka.stop(1)
+        own_kafka.stop(1)
         let_go(process)
         _, said = process.communicate(timeout=DEADLINE)
     finally:
         process.kill()
-        kafka.resume(1)
+        own_kafka.resume(1)
     assert process.returncode == CommitTimeoutError.exit_code
     assert "a commit did not end within 1.5 s" in said
     with running(stream.config()):

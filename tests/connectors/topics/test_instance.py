@@ -23,11 +23,17 @@ SESSION = 30.0  # seconds; at its end the others would have a new generation
 RECORDS = phishing(600)
 
 
+class PatientStream(Stream):
+    """Its group waits for a member that is away."""
+
+    def __init__(self, kafka, folder):
+        super().__init__(kafka, folder, partitions=2)
+        self.settings["kafka"]["consumer"] = {"session_timeout_ms": int(SESSION * 1000), "heartbeat_interval_ms": 300}
+
+
 @pytest.fixture
 def stream(kafka, tmp_path):
-    stream = Stream(kafka, tmp_path, partitions=2)
-    stream.settings["kafka"]["consumer"] = {"session_timeout_ms": int(SESSION * 1000), "heartbeat_interval_ms": 300}
-    return stream
+    return PatientStream(kafka, tmp_path)
 
 
 @contextlib.contextmanager
@@ -182,19 +188,20 @@ def test_after_a_failed_last_commit_an_instance_has_no_transaction_to_abort(inst
 
 
 @BOTH_CLIENTS
-def test_a_silent_broker_ends_an_instance_so_that_a_supervisor_starts_it_again(kafka, stream, client):
+def test_a_silent_broker_ends_an_instance_so_that_a_supervisor_starts_it_again(own_kafka, tmp_path, client):
     """Nobody has its place, and a supervisor does not start it again after exit code 5."""
+    stream = PatientStream(own_kafka, tmp_path)
     stream.settings["kafka"]["producer"] = {"transaction_timeout_ms": 2000}
     requests = {"request_timeout_ms": 4000} if client == "kafka-python" else {}
     stream.settings["kafka"]["consumer"] |= {"session_timeout_ms": 3000} | requests
     with started(stream.file(instance="alone")) as process:
         stream.produce(RECORDS[:100])
         stream.read(stream.output, 100)
-        kafka.stop(1)
+        own_kafka.stop(1)
         try:
             time.sleep(8)  # longer than the session, and than requests wait
         finally:
-            kafka.resume(1)
+            own_kafka.resume(1)
         stream.produce(RECORDS[100:200])
 
         def is_done():

@@ -481,15 +481,15 @@ def test_start_latest_skips_what_was_there(kafka, tmp_path):
 
 
 @BOTH_CLIENTS
-def test_an_outage_of_the_broker_is_survived(kafka, tmp_path):
-    stream = Stream(kafka, tmp_path)
+def test_an_outage_of_the_broker_is_survived(own_kafka, tmp_path):
+    stream = Stream(own_kafka, tmp_path)
     records = phishing(400)
     stream.produce(records[:200])
     process = start(stream.file())
     try:
         stream.read(stream.output, 200)
-        kafka.kill(1)
-        kafka.start(1)
+        own_kafka.kill(1)
+        own_kafka.start(1)
         stream.produce(records[200:])
         stream.assert_exact(records)
         assert process.poll() is None
@@ -586,13 +586,13 @@ def silenced(stream, before=""):
 
 
 @BOTH_CLIENTS
-def test_a_broker_that_falls_silent_for_a_while(kafka, tmp_path):
-    stream = Stream(kafka, tmp_path, partitions=1)
+def test_a_broker_that_falls_silent_for_a_while(own_kafka, tmp_path):
+    stream = Stream(own_kafka, tmp_path, partitions=1)
     try:
         process = silenced(stream)
         read_until(process, "reset: ")
     finally:
-        kafka.resume(1)
+        own_kafka.resume(1)
     try:
         stream.assert_exact(phishing(40))
     finally:
@@ -601,13 +601,13 @@ def test_a_broker_that_falls_silent_for_a_while(kafka, tmp_path):
 
 
 @BOTH_CLIENTS
-def test_resets_without_progress_end_the_process(kafka, tmp_path):
-    stream = Stream(kafka, tmp_path, partitions=1)
+def test_resets_without_progress_end_the_process(own_kafka, tmp_path):
+    stream = Stream(own_kafka, tmp_path, partitions=1)
     try:
         process = silenced(stream, "processor.MAX_RESETS = 2")
         _, said = process.communicate(timeout=DEADLINE)
     finally:
-        kafka.resume(1)
+        own_kafka.resume(1)
     assert process.returncode == StalledError.exit_code
     assert "2 resets in a row without a commit, the last one for: " in said.splitlines()[-1]
     with running(stream.config()):

@@ -70,24 +70,24 @@ def test_what_is_produced_is_consumed(kafka: LocalKafka, topic: str) -> None:
     assert consume(kafka, topic, 1, partition=1) == [b"c"]
 
 
-def test_a_killed_broker_comes_back_with_its_data(kafka: LocalKafka, topic: str) -> None:
-    kafka.create_topics({topic: 1})
-    produce(kafka, topic, [b"before"])
-    address = kafka.bootstrap_servers
-    kafka.kill(1)
-    kafka.start(1)
-    assert kafka.bootstrap_servers == address
-    produce(kafka, topic, [b"after"])
-    assert consume(kafka, topic, 2) == [b"before", b"after"]
+def test_a_killed_broker_comes_back_with_its_data(own_kafka: LocalKafka, topic: str) -> None:
+    own_kafka.create_topics({topic: 1})
+    produce(own_kafka, topic, [b"before"])
+    address = own_kafka.bootstrap_servers
+    own_kafka.kill(1)
+    own_kafka.start(1)
+    assert own_kafka.bootstrap_servers == address
+    produce(own_kafka, topic, [b"after"])
+    assert consume(own_kafka, topic, 2) == [b"before", b"after"]
 
 
-def test_what_timed_out_while_the_broker_was_away_stays_uncommitted(kafka: LocalKafka, topic: str) -> None:
-    kafka.create_topics({topic: 1})
+def test_what_timed_out_while_the_broker_was_away_stays_uncommitted(own_kafka: LocalKafka, topic: str) -> None:
+    own_kafka.create_topics({topic: 1})
 
     @contextlib.contextmanager
     def transaction(value: bytes) -> Iterator[KafkaProducer]:
         producer = KafkaProducer(
-            bootstrap_servers=kafka.bootstrap_servers, transactional_id=topic, transaction_timeout_ms=100
+            bootstrap_servers=own_kafka.bootstrap_servers, transactional_id=topic, transaction_timeout_ms=100
         )
         producer.init_transactions()
         producer.begin_transaction()
@@ -96,11 +96,11 @@ def test_what_timed_out_while_the_broker_was_away_stays_uncommitted(kafka: Local
         producer.close(timeout=0)
 
     with transaction(b"open"):
-        kafka.kill(1)
-    kafka.start(1)
+        own_kafka.kill(1)
+    own_kafka.start(1)
     with transaction(b"committed") as producer:
         producer.commit_transaction()
-    assert consume(kafka, topic, 1, isolation_level="read_committed") == [b"committed"]
+    assert consume(own_kafka, topic, 1, isolation_level="read_committed") == [b"committed"]
 
 
 def test_topics_are_created_after_a_broker_was_fenced(topic: str) -> None:
@@ -119,21 +119,21 @@ def test_topics_are_created_after_a_broker_was_fenced(topic: str) -> None:
         produce(kafka, topic, [b"a"])
 
 
-def test_a_stopped_broker_answers_nobody_until_it_is_resumed(kafka: LocalKafka, topic: str) -> None:
-    kafka.create_topics({topic: 1})
+def test_a_stopped_broker_answers_nobody_until_it_is_resumed(own_kafka: LocalKafka, topic: str) -> None:
+    own_kafka.create_topics({topic: 1})
     producer = KafkaProducer(
-        bootstrap_servers=kafka.bootstrap_servers, request_timeout_ms=5000, delivery_timeout_ms=6000, linger_ms=0
+        bootstrap_servers=own_kafka.bootstrap_servers, request_timeout_ms=5000, delivery_timeout_ms=6000, linger_ms=0
     )
     producer.send(topic, b"before").get(timeout=DEADLINE)
-    kafka.stop(1)
+    own_kafka.stop(1)
     try:
         with pytest.raises(KafkaTimeoutError):
             producer.send(topic, b"expires").get(timeout=DEADLINE)
     finally:
-        kafka.resume(1)
+        own_kafka.resume(1)
         producer.close()
-    produce(kafka, topic, [b"after"])
-    values = consume(kafka, topic, 2)
+    produce(own_kafka, topic, [b"after"])
+    values = consume(own_kafka, topic, 2)
     assert (values[0], values[-1]) == (b"before", b"after")  # whether the broker still takes what expired is open
 
 
@@ -194,11 +194,11 @@ def test_the_number_of_brokers_is_checked(brokers: int) -> None:
         LocalKafka(brokers=brokers)
 
 
-def test_faults_at_the_wrong_moment_are_refused(kafka: LocalKafka) -> None:
+def test_faults_at_the_wrong_moment_are_refused(own_kafka: LocalKafka) -> None:
     with pytest.raises(ValueError, match="broker 1 runs already"):
-        kafka.start(1)
+        own_kafka.start(1)
     with pytest.raises(ValueError, match="there is no broker 2: there are 1"):
-        kafka.kill(2)
+        own_kafka.kill(2)
 
 
 @pytest.fixture

@@ -1,4 +1,5 @@
 import os
+import signal
 import subprocess
 import sys
 import uuid
@@ -7,38 +8,79 @@ from pathlib import Path
 import pytest
 
 from connectors.kafka.local import VERSION, LocalKafka, pytest_plugin
+from tests.helpers.deadline import DEADLINE
+from tests.helpers.streams import wait_for
 
 TESTS = """
 def test_uses_it(kafka):
     kafka.create_topics({TOPIC: 1})
 
-def test_harms_it(kafka):
-    kafka.kill(1)
+def test_harms_it(own_kafka):
+    own_kafka.kill(1)
 
 def test_does_without():
     pass
 """
+DIES = """
+import fcntl, os, signal
+from pathlib import Path
+
+def test_dies(kafka):
+    kafka.create_topics({TOPIC: 1})
+    with open("lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        Path("locked").touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+"""
+LIVES = """
+import fcntl, time
+from pathlib import Path
+import pytest
+from kafka.admin import KafkaAdminClient
+
+@pytest.fixture(scope="session")
+def after_the_end(kafka):
+    while not Path("locked").exists():
+        time.sleep(0.05)
+    with open("lock") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+    return kafka
+
+def test_is_on_the_same_broker(after_the_end):
+    admin = KafkaAdminClient(bootstrap_servers=after_the_end.bootstrap_servers)
+    assert TOPIC in admin.list_topics()
+    admin.close()
+
+def test_cannot_harm_it(after_the_end):
+    for harm in (after_the_end.kill, after_the_end.stop):
+        with pytest.raises(pytest.fail.Exception, match="takes the fixture `own_kafka` instead"):
+            harm(1)
+
+def test_is_interrupted(after_the_end):
+    Path("waits").touch()
+    time.sleep(500)
+"""
+
+
+def command(folder: Path, *arguments: str, **tests: str) -> list[str]:
+    topic = f"plugin-{uuid.uuid4().hex}"
+    for name, text in tests.items():
+        (folder / f"test_{name}.py").write_text(text.replace("TOPIC", repr(topic)))
+    (folder / "conftest.py").write_text('pytest_plugins = ["connectors.kafka.local.pytest_plugin"]\n')
+    plugins = ["-p", "no:cacheprovider", "-p", "no:warnings"]
+    return [sys.executable, "-m", "pytest", *plugins, "-rs", *arguments, str(folder)]
+
+
+def clean(**environment: str) -> dict[str, str]:
+    """The environment without what the plugin reads."""
+    read = "CI", "BOOTSTRAP", "KAFKA_VERSION", "PYTHONPATH"
+    return {name: value for name, value in os.environ.items() if name not in read} | environment
 
 
 def run_pytest(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    (folder / "test_it.py").write_text(TESTS.replace("TOPIC", repr(f"plugin-{uuid.uuid4().hex}")))
-    (folder / "conftest.py").write_text('pytest_plugins = ["connectors.kafka.local.pytest_plugin"]\n')
-    read = "CI", "BOOTSTRAP", "KAFKA_VERSION", "PYTHONPATH"
-    inherited = {name: value for name, value in os.environ.items() if name not in read}
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-p",
-        "no:cacheprovider",
-        "-p",
-        "no:warnings",
-        "-rs",
-        *arguments,
-        str(folder),
-    ]
+    started = command(folder, *arguments, it=TESTS)
     return subprocess.run(
-        command, cwd=folder, env={**inherited, **environment}, capture_output=True, text=True, timeout=280, check=False
+        started, cwd=folder, env=clean(**environment), capture_output=True, text=True, timeout=280, check=False
     )
 
 
@@ -62,6 +104,26 @@ def test_tests_run_against_a_broker_from_pip(tmp_path: Path, monkeypatch: pytest
     assert "3 passed" in process.stdout
     said = f"Kafka: 2 tests ran against Apache Kafka {VERSION} (1 broker, started from pip packages)"
     assert last_line(process) == said
+
+
+@pytest.mark.kafka
+def test_processes_share_a_broker_that_ends_with_the_run_and_not_with_one_of_them(tmp_path: Path) -> None:
+    folder, temporary = tmp_path / "tests", tmp_path / "temporary"
+    folder.mkdir()
+    temporary.mkdir()
+    started = command(folder, "-n", "2", "--dist=loadfile", "-v", dies=DIES, lives=LIVES)
+    environment = clean(TMPDIR=str(temporary))
+    with subprocess.Popen(started, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            wait_for(lambda: (folder / "waits").exists() or process.poll() is not None, "the last test")
+            assert len(list(temporary.glob("local-kafka-*"))) == 1
+            process.send_signal(signal.SIGINT)
+            said, _ = process.communicate(timeout=DEADLINE)
+        finally:
+            process.kill()
+    assert process.returncode == pytest.ExitCode.INTERRUPTED, said
+    assert "1 failed, 2 passed" in said and "crashed while running 'test_dies.py::test_dies'" in said, said
+    assert not list(temporary.glob("local-kafka-*"))
 
 
 def test_the_broker_of_bootstrap_is_used_and_not_harmed(tmp_path: Path, kafka: LocalKafka) -> None:

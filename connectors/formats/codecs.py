@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
 from connectors.errors import ConnectorError, StartError
-from connectors.formats.registry import Registry
+from connectors.formats.registry import Registry, UnknownSchema
 from connectors.model.rejects import Reject
 from connectors.suggest import did_you_mean
 
@@ -116,6 +116,8 @@ def parser(name: str, codec: Codec | None) -> Callable[[bytes], Any] | None:
                 return decode(value)
         except (OSError, ConnectorError):  # of the registry, and not of this value
             raise
+        except UnknownSchema as error:
+            raise Reject(f"not {name}: {error}", may_pass=True) from error
         except Exception as error:  # also an error of the codec itself is about this value: the process goes on
             raise Reject(f"not {name}: {str(error) or type(error).__name__}") from error
 

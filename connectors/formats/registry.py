@@ -29,6 +29,10 @@ class RegistryUnavailable(OSError):
     """A schema registry does not answer. The next attempt may succeed."""
 
 
+class UnknownSchema(ValueError):
+    """A registry does not know a schema. It may do so later: a replica of it was behind, or the schema is put back."""
+
+
 class Schema(NamedTuple):
     """A schema.
 
@@ -86,7 +90,7 @@ class Registry:
             raise StartError(f"`record.registry.ssl_cafile`: `{ca_file}` cannot be read: {error}") from error
         self._schemas: dict[int, Schema] = {}
         self._registered: dict[str, int] = {}
-        self._unknown: dict[int, tuple[float, str]] = {}
+        self._unknown: dict[int, tuple[float, type[ValueError], str]] = {}
 
     def __repr__(self) -> str:
         return f"Registry({self._url!r}, {STARS})"
@@ -97,13 +101,13 @@ class Registry:
             self._ask("to look up schemas", lambda: self._client.get_schema(NO_ID))
 
     def schema(self, id: int) -> Schema:
-        """Return the schema of an id, or raise ValueError if there is none."""
+        """Return the schema of an id, or raise UnknownSchema if there is none, ValueError if it cannot be used."""
         if id > LARGEST_ID:
             raise ValueError(f"no schema has the id {id}: ids have 31 bits")
         if id not in self._schemas:
-            until, said = self._unknown.get(id, (0.0, ""))
+            until, kind, said = self._unknown.get(id, (0.0, ValueError, ""))
             if until > time.monotonic():
-                raise ValueError(f"{said} (asked within the last minute)")
+                raise kind(f"{said} (asked within the last minute)")
             try:
                 found = self._ask(f"the schema {id}", lambda: self._client.get_schema(id))
                 references = dict[Any, tuple[str, str]]()
@@ -111,7 +115,7 @@ class Registry:
             except ValueError as error:
                 if len(self._unknown) >= MOST_UNKNOWN:
                     self._unknown.clear()
-                self._unknown[id] = time.monotonic() + UNKNOWN_SECONDS, str(error)
+                self._unknown[id] = time.monotonic() + UNKNOWN_SECONDS, type(error), str(error)
                 raise
             self._schemas[id] = Schema(found.schema_str, tuple(references.values()))
         return self._schemas[id]
@@ -170,7 +174,7 @@ class Registry:
         if 300 <= status < 400 or (status == 404 and code not in NOT_FOUND):
             return StartError(f"{named} answers {status} without a reason: check the path of `record.registry.url`")
         if status in (404, 409, 422):
-            return ValueError(f"the schema registry refuses {what}: {said}")
+            return (UnknownSchema if status == 404 else ValueError)(f"the schema registry refuses {what}: {said}")
         return RegistryUnavailable(f"{named}: {what}: {status} {said}")
 
     def _connection_error(self, error: Exception) -> Exception:

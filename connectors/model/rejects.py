@@ -10,11 +10,14 @@ KINDS_OF_LABELS = ("second_label", "late_label", "unknown_id")
 
 
 class Reject(Exception):
-    """A record cannot be processed. The text is the reason; `kind` is one of a few words, for statistics."""
+    """A record cannot be processed. The text is the reason; `kind` is one of a few words, for statistics.
 
-    def __init__(self, reason: str, kind: str = "format") -> None:
+    `may_pass` tells that the same bytes may be processed later, because what is missing is not in them.
+    """
+
+    def __init__(self, reason: str, kind: str = "format", may_pass: bool = False) -> None:
         super().__init__(reason)
-        self.kind = kind
+        self.kind, self.may_pass = kind, may_pass
 
 
 class Unlearnable(Reject):

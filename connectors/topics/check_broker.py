@@ -185,9 +185,9 @@ def _cleanup(role: str, name: str, topic: TopicFacts) -> Iterator[Finding]:
 def _replicas(name: str, topic: TopicFacts) -> Iterator[Finding]:
     least = int(topic.configs.get("min.insync.replicas", 1))
     if topic.replicas and least > topic.replicas:
-        said = f"`min.insync.replicas` is {least}, and it has {topic.replicas} replicas"
-        yield Finding(f"nothing can be written to `{name}`: {said}; lower the one or add replicas", StartError)
-    elif topic.replicas == 1:
+        said = f"`min.insync.replicas` of `{name}` is {least}, and it has {topic.replicas} replicas"
+        yield Finding(f"{said}: Kafka before 3.7 takes no record for it; lower the one or add replicas", None)
+    if topic.replicas == 1:
         yield Finding(f"`{name}` has one replica: what is in it is gone with its broker; three are usual", None)
 
 

@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 # message. Of several messages that one record leads to, each has its own source too.
 Tag = tuple[Any, ...]
 PUBLISHED = -1  # in place of the offset, for what a partition tells the other ones
-TRY_AGAIN = 60.0  # seconds after which a message as large as a refused one is tried: the topic may take it by then
+TRY_AGAIN = 60.0  # seconds after which a size or a timestamp that a topic has refused is tried again
 
 
 class Outbox:
@@ -77,6 +77,7 @@ class Outbox:
         self._sends_apart = False
         self._keeps_timestamps = config.output.timestamp == "input"
         self._has_bad_timestamps = False
+        self._present_until = -math.inf  # each refused timestamp has all work since the last commit done again
         self._encode, self._format = Formats(config).encode_output, config.output.format
 
     def align(self, topics: Collection[str]) -> None:
@@ -245,10 +246,16 @@ class Outbox:
             raise
 
     def _note_bad_timestamp(self, error: BadTimestamp) -> None:
-        """Write the records that are repeated now with the present time, up to a commit with no partition behind."""
+        """Write the records that are repeated now with the present time, up to a commit with no partition behind.
+
+        If that comes again within a minute, as from a device with a wrong clock, do so for the next minute.
+        """
         if self._keeps_timestamps:
             log.warning("`%s` refuses a timestamp, so records get the present time: %s", self._output, error)
             self._keeps_timestamps, self._has_bad_timestamps = False, True
+            now = time.monotonic()
+            is_again = now - self._present_until < TRY_AGAIN
+            self._present_until = now + TRY_AGAIN if is_again else now
         else:
             log.error("a topic refuses the present time of this host: check the clocks of this host and of the broker")
 
@@ -279,7 +286,7 @@ class Outbox:
         if self._sends_apart and not behind:
             self.connect().close()
             self._producer, self._sends_apart = None, False
-        if self._has_bad_timestamps and not behind:
+        if self._has_bad_timestamps and not behind and time.monotonic() >= self._present_until:
             self._keeps_timestamps, self._has_bad_timestamps = True, False
         self._clear()
 

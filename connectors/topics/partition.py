@@ -33,6 +33,9 @@ class Partition:
         The snapshot that other partitions mix with; None until this process has published one.
     mixed_at
         When it has last mixed or was loaded, on the clock of `time.monotonic`.
+    is_uncertain
+        Whether a record since the snapshot was rejected that may not be when it is read again. The next commit then
+        writes a snapshot, so that nobody reads it again.
     """
 
     def __init__(
@@ -66,7 +69,7 @@ class Partition:
         age = max(0.0, time.time() - name.time) if name else 0.0
         self._snapshot_time = time.monotonic() - age
         self._rejects: dict[int, Reject] = {}
-        self._wants_snapshot = self.model.is_to_change
+        self._wants_snapshot, self.is_uncertain = self.model.is_to_change, False
 
     @property
     def wants_snapshot(self) -> bool:

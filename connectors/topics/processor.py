@@ -380,6 +380,8 @@ class Processor:
         if is_replayed:
             self._assignment.check_replay(number, offset)
         process_record(partition.model, record, Counts() if is_replayed else self._outbox.pending)
+        if record.known is not None and record.known.may_pass:
+            partition.is_uncertain = True
         try:
             proof.advance(offset, value, partition.model.examples)
         except ReplayMismatch as error:

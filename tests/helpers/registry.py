@@ -11,7 +11,7 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from confluent_kafka.schema_registry import SchemaRegistryClient
@@ -116,6 +116,9 @@ class _Guard(http.server.BaseHTTPRequestHandler):
             self._write(403, b'{"error_code": 40301, "message": "User is denied operation Write"}')
 
     def _answer(self, body: bytes | None) -> None:
+        if body is None and any(f"/schemas/ids/{id}?" in f"{self.path}?" for id in self.server.hidden):
+            self._write(404, b'{"error_code": 40403, "message": "Schema not found"}')
+            return
         if self.headers["Authorization"] != self.server.login:
             self._write(401, b'{"error_code": 401, "message": "Unauthorized"}')
             return
@@ -141,10 +144,18 @@ class Guarded(http.server.ThreadingHTTPServer):
     """A proxy before a registry that asks for a login; with TLS if a context is given."""
 
     def __init__(
-        self, registry: str, username: str, password: str, tls: ssl.SSLContext | None, port: int, may_write: bool
+        self,
+        registry: str,
+        username: str,
+        password: str,
+        tls: ssl.SSLContext | None,
+        port: int,
+        may_write: bool,
+        hidden: Collection[int],
     ) -> None:
         super().__init__(("127.0.0.1", port), _Guard)
         self.registry, self.may_write = registry, may_write
+        self.hidden = hidden
         self.login = f"Basic {base64.b64encode(f'{username}:{password}'.encode()).decode()}"
         self.url = f"{'http' if tls is None else 'https'}://localhost:{self.server_address[1]}"
         if tls is not None:
@@ -162,9 +173,10 @@ def guarded(
     tls: ssl.SSLContext | None = None,
     port: int = 0,
     may_write: bool = True,
+    hidden: Collection[int] = (),
 ) -> Iterator[str]:
-    """Run a proxy before a registry that asks for a login, and yield its URL."""
-    with Guarded(registry, username, password, tls, port, may_write) as server:
+    """Run a proxy before a registry that asks for a login, and yield its URL. It knows no schema with a `hidden` id."""
+    with Guarded(registry, username, password, tls, port, may_write, hidden) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
         try:

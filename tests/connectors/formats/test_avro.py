@@ -275,7 +275,7 @@ def test_an_unknown_schema_is_asked_for_once_a_minute(monkeypatch):
         with pytest.raises(ValueError, match="schema 7"):
             registry.schema(7)
     assert len(asked) == 1
-    monkeypatch.setattr(registry, "_unknown", {7: (0.0, "")})
+    monkeypatch.setattr(registry, "_unknown", {7: (0.0, ValueError, "")})
     with pytest.raises(ValueError, match="schema 7"):
         registry.schema(7)
     assert len(asked) == 2

@@ -18,7 +18,7 @@ from connectors.tools import explain
 from connectors.topics import check_broker, processor
 from tests.helpers.ports import free_port
 from tests.helpers.registry import guarded, registry_client
-from tests.helpers.streams import Stream, phishing, running, twin, wait_for
+from tests.helpers.streams import Stream, phishing, running, start, twin, wait_for
 
 USER, PASSWORD = "payments", "geheim:1"
 PATH = "/apis/ccompat/v7"  # of the interface of Confluent
@@ -140,3 +140,30 @@ def test_a_registry_that_is_away_ends_the_processor_and_costs_no_record(kafka, r
         stream.assert_exact(records)
         assert process.end().rejected == 0
     assert stream.read(stream.rejects, 0) == []
+
+
+@pytest.mark.parametrize("every", ["1h", None])
+def test_a_schema_that_the_registry_shows_later_changes_nothing_that_was_learned(kafka, registry, tmp_path, every):
+    """A replica of the registry is behind, and the process is killed before the next snapshot is due."""
+    stream, records = Stream(kafka, tmp_path, partitions=1), phishing(60, unlabelled=100)
+    stream.settings["snapshots"] = {"folder": str(tmp_path / "snapshots")} | ({"every": every} if every else {})
+    stream.forget_the_dead_soon()
+    known, late, hidden = register(registry), register(registry), set()
+    hidden.add(late)
+    with guarded(registry.removesuffix(PATH), USER, PASSWORD, hidden=hidden) as url:
+        record = stream.settings["record"] | {"format": "json_schema", "registry": LOGIN | {"url": url + PATH}}
+        stream.settings["record"] = record
+        stream.produce(
+            [*values_of(known, records[:20]), *values_of(late, records[20:21]), *values_of(known, records[21:40])]
+        )
+        process = start(stream.file())
+        wait_for(lambda: (found := stream.committed(0)) and found.offset == 40, "a commit")
+        process.kill()
+        process.communicate()
+        hidden.clear()
+        stream.produce(values_of(late, records[40:]))
+        with running(stream.config()) as process:
+            stream.assert_exact(records[:20] + records[21:])
+            process.end()
+    (reject,) = stream.read(stream.rejects, 1)
+    assert b"Schema not found" in dict(reject.headers)["reason"]

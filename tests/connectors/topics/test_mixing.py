@@ -363,6 +363,44 @@ def test_a_message_that_turns_out_to_be_too_large_while_another_is_published(fil
     assert sent[-1] == (b"{}", 0)
 
 
+def test_timestamps_that_are_refused_again_within_a_minute_are_left_out_for_a_minute(file, monkeypatch):
+    clock, sent, refused = SimpleNamespace(now=1000.0), [], []
+
+    def send(topic, partition, key, value, headers, opaque, timestamp=0):
+        if timestamp and refused:
+            raise BadTimestamp(refused.pop())
+        sent.append(timestamp)
+
+    monkeypatch.setattr("connectors.topics.outbox.time", SimpleNamespace(monotonic=lambda: clock.now))
+    outbox = Outbox(file, lambda apart: SimpleNamespace(begin=lambda: None, send=send, close=lambda: None))
+    record = Record("events-0-7", None, b"{}", timestamp=1000)
+    record.id, record.output, record.examples = "a", b'{"a":1}', 3
+    for at, is_refused, timestamp in [
+        (1000.0, True, 0),  # the first one: the present time up to the next commit
+        (1001.0, False, 1000),
+        (1030.0, True, 0),  # again
+        (1031.0, False, 0),
+        (1089.0, False, 0),  # up to the first commit at 1090 or later
+        (1091.0, False, 0),
+        (1092.0, False, 1000),
+        (1120.0, True, 0),  # within a minute after that, too
+        (1150.0, False, 0),
+        (1181.0, False, 0),
+        (1182.0, False, 1000),
+        (1300.0, True, 0),  # the first one for long
+        (1301.0, False, 1000),
+    ]:
+        clock.now = at
+        if is_refused:
+            refused.append("out of range")
+            with pytest.raises(BadTimestamp):
+                outbox.send(0, 7, record, SimpleNamespace(model=SimpleNamespace(snapshot="s")))
+            outbox.drop()
+        outbox.send(0, 7, record, SimpleNamespace(model=SimpleNamespace(snapshot="s")))
+        outbox.note_commit({0: 8}, set())
+        assert sent[-1] == timestamp, at
+
+
 def test_if_the_present_time_is_refused_the_log_names_the_clock(file, caplog):
     def send(*arguments):
         raise BadTimestamp("out of range")

@@ -21,7 +21,7 @@ from kafka.structs import OffsetAndMetadata
 from connectors.errors import FencedError, StalledError, StartError, StateError
 from connectors.kafka import client
 from connectors.tools import referee
-from connectors.topics import processor
+from connectors.topics import outbox, processor
 from tests.helpers import streams
 from tests.helpers.streams import (
     BOTH_CLIENTS,
@@ -372,7 +372,8 @@ def test_timestamps_that_are_the_brokers_or_none(kafka, tmp_path):
 
 @BOTH_CLIENTS
 @GUARANTEES
-def test_a_timestamp_that_the_output_refuses_is_replaced(kafka, tmp_path, guarantee, caplog):
+def test_a_timestamp_that_the_output_refuses_is_replaced(kafka, tmp_path, guarantee, caplog, monkeypatch):
+    monkeypatch.setattr(outbox, "TRY_AGAIN", 0.0)  # the first four may be in two checkpoints
     stream = Stream(kafka, tmp_path, partitions=1, checkpoint={"guarantee": guarantee, "every": "50ms"})
     stream.configure(stream.output, message_timestamp_before_max_ms=3_600_000)
     records = phishing(8)
@@ -387,6 +388,21 @@ def test_a_timestamp_that_the_output_refuses_is_replaced(kafka, tmp_path, guaran
     assert [message.timestamp for message in found[4:]] == [recent] * 4
     assert [json.loads(message.value) for message in found] == twin(stream.config().build_learner(), records)
     assert f"`{stream.output}` refuses a timestamp" in caplog.text
+
+
+@BOTH_CLIENTS
+def test_a_device_with_a_wrong_clock_costs_one_more_attempt_and_not_one_at_each_checkpoint(kafka, tmp_path, caplog):
+    stream = Stream(kafka, tmp_path, partitions=1, checkpoint={"every": "50ms"})
+    stream.configure(stream.output, message_timestamp_before_max_ms=3_600_000)
+    records = phishing(12)
+    now = int(time.time() * 1000)
+    with running(stream.config()) as process:
+        for n, record in enumerate(records):  # each in a checkpoint of its own; each second one with the wrong time
+            send(stream, [(orjson.dumps(record), [], now - 86_400_000 * (n % 2))])
+            found = stream.read(stream.output, n + 1)
+        process.end()
+    assert [json.loads(message.value) for message in found] == twin(stream.config().build_learner(), records)
+    assert sum("refuses a timestamp" in said for said in caplog.messages) == 2
 
 
 def test_many_classes_and_numbers(kafka, tmp_path):

@@ -8,9 +8,8 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from connectors.config.classes import CLOSE, find_class, known_classes, our_classes
+from connectors.config.classes import find_class, known_classes, nearest_class, our_classes
 from connectors.errors import ConfigError
-from connectors.suggest import did_you_mean
 from river_margins import registered
 from river_margins.core.described import Described, at_a_glance
 
@@ -68,17 +67,11 @@ def show(name: str) -> None:
     """Print the signature and the docstring of a class that a file can name, rules and spaces included."""
     kind = find_class(name)
     if kind is None:
-        short = name.rpartition(".")[2]
-        is_ours = short != name and short in our_classes()
         try:
             registered.find_class(name)
         except ImportError as error:
             raise ConfigError(str(error)) from error
-        hint = (
-            f", did you mean `{short}`?"
-            if is_ours
-            else did_you_mean(name, [*known_classes(), *registered.names()], CLOSE)
-        )
+        hint = nearest_class(name, [*known_classes(), *registered.names()])
         listed = f"{hint} `river-margins learners` lists all" if hint else "; `river-margins learners` lists them"
         raise ConfigError(f"there is no class `{name}`{listed}")
     print(name + _parameters(kind) + "\n\n" + _description(kind))

@@ -9,6 +9,8 @@ import contextlib
 import importlib
 from collections.abc import Iterable
 
+from connectors.suggest import did_you_mean
+
 RIVER_MODULES = ("river.preprocessing", "river.compose", "river.feature_extraction", "river.feature_selection")
 NOT_FOR_FILES = {
     "river.compose.Pipeline": "the list of steps is a pipeline already",
@@ -51,6 +53,22 @@ def known_classes() -> dict[str, type]:
     """Return each class of the library and of River that a file may name. Slow: this imports all of `RIVER_MODULES`."""
     names = [f"{module}.{name}" for module in RIVER_MODULES for name in importlib.import_module(module).__all__]
     return our_classes() | _classes(names)
+
+
+def nearest_class(name: str, known: Iterable[str]) -> str:
+    """Return `, did you mean ...?` if a known class has the same last name, with its package or not, or a close one.
+
+    >>> nearest_class("ROMMA", ["ROMMAClassifier", "my_package.rules.ROMMA"])
+    ', did you mean `my_package.rules.ROMMA`?'
+    >>> nearest_class("sklearn.ROMMA", ["ROMMAClassifier"])
+    ', did you mean `ROMMAClassifier`?'
+    """
+    known, short = list(known), name.rpartition(".")[2]
+    for wanted in (short, f"{short}Classifier"):
+        for each in known:
+            if each.rpartition(".")[2] == wanted:
+                return f", did you mean `{each}`?"
+    return did_you_mean(name, known, CLOSE)
 
 
 def _classes(names: Iterable[str]) -> dict[str, type]:

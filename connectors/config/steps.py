@@ -5,7 +5,7 @@ import importlib
 import inspect
 from typing import Any
 
-from connectors.config.classes import CLOSE, NOT_FOR_FILES, find_class, known_classes
+from connectors.config.classes import NOT_FOR_FILES, find_class, known_classes, nearest_class
 from connectors.config.yaml_file import Path
 from connectors.suggest import describe, did_you_mean
 from river_margins.pipeline import STEPS_FOR_WORDS
@@ -101,11 +101,7 @@ class LearnerBuilder:
             self.report(path, str(error))
             return
         known = [known_name for known_name, kind in known_classes().items() if issubclass(kind, wanted)]
-        known += registered.names()
-        short = name.rpartition(".")[2]
-        same = {short, f"{short}Classifier"}
-        same_class = [known_name for known_name in known if known_name.rpartition(".")[2] in same]
-        hint = f", did you mean `{same_class[0]}`?" if same_class else did_you_mean(name, known, CLOSE)
+        hint = nearest_class(name, [*known, *registered.names()])
         if not hint and name.startswith("river."):
             hint = " that a file may name: of River, these are transformers"
         if not hint.startswith(","):

@@ -130,7 +130,7 @@ class Result:
             self._fractions.add(label)
         self._named_labels.see(label)
         if self._odd_labels is not None:
-            self._odd_labels.see(label)
+            self._odd_labels.see(label, prediction)
         self.note_one()
 
     def _why_not(self, metric: Any, label: Any, said: Any, error: Exception) -> str:

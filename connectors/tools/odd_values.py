@@ -141,13 +141,16 @@ def _reaches(learner: Any, features: dict[str, Any], name: str) -> bool:
 
 
 class OddLabels:
-    """Looks for labels that are no classes, that mean that there is none, and that look like another one."""
+    """Looks for labels that are no classes, that mean that there is none, that look like another one, or suffice."""
 
     def __init__(self) -> None:
         self._numbers = Counter[Any]()
+        self._right, self._seen = 0, 0
 
-    def see(self, label: Any) -> None:
-        """Note the label of an example."""
+    def see(self, label: Any, prediction: Any) -> None:
+        """Note the label of an example, and whether the prediction was right."""
+        self._seen += 1
+        self._right += bool(prediction == label)
         if label in self._numbers or len(self._numbers) < REMEMBERED:
             self._numbers[label] += 1
 
@@ -168,10 +171,24 @@ class OddLabels:
             if label != "-" or "+" not in self._numbers  # these two are minus and plus
         ]
         alike = [sorted(labels, key=repr) for labels in groups.values() if len(labels) > 1]
-        return said + [
+        said += [
             "labels that look alike are classes of their own: "
             + ", ".join(f"{label!r} ({self._numbers[label]:,} of {total:,} examples)" for label in labels)
             for labels in sorted(alike, key=repr)[:ALIKE]
+        ]
+        return said + self._one_label_suffices()
+
+    def _one_label_suffices(self) -> list[str]:
+        """Say so if an answer that never changes is as often right as the learner: the accuracy alone may look good."""
+        if self._seen < LEAST or len(self._numbers) < 2:
+            return []
+        label, most = self._numbers.most_common(1)[0]
+        if self._right > most or 2 * most <= self._seen:  # less than half looks bad by itself
+            return []
+        return [
+            f"the learner was right on {self._right:,} of {self._seen:,} examples, and always answering {label!r} is "
+            f"right on {most:,}: if it has no `StandardScaler`, give it one; for rare labels, it may have a "
+            "`class_weight`, and `--metric BalancedAccuracy` shows more than the accuracy"
         ]
 
 

@@ -64,11 +64,26 @@ def f1_of_one_in_ten(model):
     return found.get()
 
 
+def f1_of_one_combination(model):
+    """The rare label is that of one pair of values in nine."""
+    draw, found = random.Random(1), metrics.F1()
+    model = rm.StandardScaler() | model
+    for _ in range(4000):
+        x = {name: float(draw.randrange(3)) for name in "abcde"}
+        y = x["a"] == x["b"] == 0.0
+        found.update(y, model.predict_learn_one(x, y))
+    return found.get()
+
+
 def test_what_is_said_of_a_label_of_ten_percent():
     section = PAGE.read_text().partition("At 10 % most learners")[2].partition("\n\n")[0]
     advice = re.findall(r"`((\w+)\(.+?\))`", section.partition("Write")[2])
-    assert [name for _, name in advice] == ["AdaGradRDAClassifier", "PegasosClassifier", "AdalineClassifier"]
-    for call, name in advice:
+    *dense, (nherd, _) = advice
+    assert [name for _, name in dense] == ["AdaGradRDAClassifier", "PegasosClassifier", "AdalineClassifier"]
+    assert f1_of_one_in_ten(rm.NHERDClassifier()) < 0.5 < f1_of_one_in_ten(eval(f"rm.{nherd}"))
+    assert f1_of_one_combination(rm.NHERDClassifier()) < 0.3
+    assert f1_of_one_combination(eval(f"rm.{nherd}")) > 0.8
+    for call, name in dense:
         with case(call):
             assert f1_of_one_in_ten(eval(f"rm.{call}")) > 0.5
             assert f1_of_one_in_ten(getattr(rm, name)()) < 0.35

@@ -340,6 +340,15 @@ def test_several_labels_at_once(wrap):
     assert right / rounds > 0.75
 
 
+def test_an_encoder_of_label_sets_learns_one_example_first():
+    """As docs/coming-from-river.md says."""
+    model = multioutput.MultiClassEncoder(rm.PAClassifier(0.1))
+    with pytest.raises(KeyError):
+        model.predict_one({"a": 1.0})
+    model.learn_one({"a": 1.0}, {0: True, 1: False})
+    assert model.predict_one({"a": 1.0}) == {0: True, 1: False}
+
+
 class TwoLabels(rm.OGDClassifier):
     """As docs/coming-from-river.md has it."""
 

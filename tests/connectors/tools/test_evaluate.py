@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import pty
+import random
 import shlex
 import subprocess
 import sys
@@ -676,3 +677,14 @@ def test_texts_that_no_encoder_gets_are_no_categories(settings, tmp_path, capsys
 def test_labels_that_look_like_none_or_like_another_are_told(settings, tmp_path, capsys, labels, said):
     found = said_of(settings, tmp_path, capsys, [{"y": label} for label in [*labels, *labels]], CLASSIFIER_OF_NUMBERS)
     assert len(found) == len(said) and all(text in line for text, line in zip(said, found, strict=True))
+
+
+@pytest.mark.parametrize(("factor", "is_told"), [(1.0, False), (10_000.0, True)])
+def test_a_learner_that_one_label_would_replace_is_told(settings, tmp_path, capsys, factor, is_told):
+    """An RBF kernel is 0 between any two of the large numbers: then the learner answers the same to all of them."""
+    draw = random.Random(1)
+    rows = [{"a": draw.gauss(0.0, 1.0) * factor} for _ in range(600)]
+    records = [row | {"b": 0, "t": 0, "y": row["a"] > factor} for row in rows]  # one in six
+    found = said_of(settings, tmp_path, capsys, records, ["KernelPAClassifier"])
+    told = [line for line in found if "always answering False" in line]
+    assert bool(told) == is_told and len(found) == len(told)

@@ -300,10 +300,20 @@ def test_a_scaled_target_is_learned_in_its_own_units():
     small, large = rm.OnlineMLPRegressor(), rm.OnlineMLPRegressor()
     for x, _ in quadrants(200):
         y = math.sin(x["a"]) + x["b"]
-        if small.n_seen > 1:  # one label has no deviation
+        if small.n_seen:
             assert large.predict_one(x) == pytest.approx(1000 + 50 * small.predict_one(x), rel=1e-6)
         small.learn_one(x, y)
         large.learn_one(x, 1000 + 50 * y)
+
+
+def test_after_equal_labels_the_prediction_is_this_label():
+    """One label tells no deviation, so nothing says how much of the output to add: for small labels, it is all."""
+    model = rm.OnlineMLPRegressor()
+    for _ in range(3):
+        model.learn_one({"a": 1.0, "b": -2.0}, 3e-12)
+        assert model.predict_one({"a": -1.0, "b": 2.0}) == pytest.approx(3e-12, rel=1e-9)
+    model.learn_one({"a": 1.0, "b": -2.0}, 4e-12)
+    assert abs(model.predict_one({"a": -1.0, "b": 2.0}) - 3e-12) < 1e-11
 
 
 @pytest.mark.parametrize("activation", ["tanh", "relu", "linear"])

@@ -93,9 +93,11 @@ class Stream:
 
         Values are bytes, None, or objects that become JSON.
         """
-        together = {"linger_ms": 60_000, "batch_size": 512 * 1024}  # a flush does not wait for the former
-        producer = KafkaProducer(bootstrap_servers=self.kafka.bootstrap_servers, **together)
+        settings = {"linger_ms": 60_000, "batch_size": 512 * 1024}  # a flush does not wait for the former
+        settings["metadata_max_age_ms"] = 500  # a partition that was just added comes to be known
+        producer = KafkaProducer(bootstrap_servers=self.kafka.bootstrap_servers, **settings)
         try:
+            wait_for(lambda: (partition or 0) in (producer.partitions_for(self.input) or ()), "the partition")
             futures = [
                 producer.send(self.input, value, key, partition=n % self.partitions if partition is None else partition)
                 for n, value in enumerate(map(_encoded, values))

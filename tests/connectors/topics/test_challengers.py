@@ -115,9 +115,8 @@ def test_roles_were_exchanged_and_the_offset_moves_without_a_record():
     model = PartitionModel(PAClassifier(), before.snapshot, 3, {}.get)
     partition = Partition("events-0-", model, ReplayProof(7, 0, False), before.to_committed())
     partition.proof.skip_to(8)
-    config = SimpleNamespace(
-        labels=None, record=SimpleNamespace(label="y"), checkpoint=SimpleNamespace(guarantee="exactly_once")
-    )
+    checkpoint = SimpleNamespace(guarantee="exactly_once", every=1.0)
+    config = SimpleNamespace(labels=None, record=SimpleNamespace(label="y"), checkpoint=checkpoint)
     assignment, outbox = SimpleNamespace(partitions={0: partition}, told=1), SimpleNamespace(moved={0})
     committer = Committer(config, None, assignment, outbox, None, None, None, None)
     committer.write_snapshots()

@@ -68,7 +68,8 @@ def _refuse_mistaken(dataset: Any, model: Any, metric: Any) -> None:
             raise TypeError(f"`{name}` is the class {given.__name__}, and an object is needed: {given.__name__}()")
     if not hasattr(metric, "works_with"):
         raise TypeError(f"`metric` must be a metric of River, such as metrics.Accuracy(), not {metric!r}")
-    if hasattr(dataset, "shape"):
+    # a shuffled array, or a column, of pairs is a data set
+    if hasattr(dataset, "columns") or (hasattr(dataset, "shape") and getattr(dataset, "dtype", "object") != "object"):
         raise TypeError(
             f"`dataset` must yield pairs of an example and its label, and {type(dataset).__name__} does not: "
             "river.stream.iter_pandas(X, y), iter_polars and iter_array make them"

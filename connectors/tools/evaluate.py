@@ -96,7 +96,7 @@ class Result:
         weights = getattr(getattr(last, "classifier", last), "class_weight", None)  # also of a learner around another
         self._named_labels = measures.NamedLabels(self.metrics, weights)
         self._unmeasured, self._fractions = 0, set[float]()  # different labels with decimals, the first ones of many
-        self._odd_labels = OddLabels() if is_classifier else None
+        self._odd_labels = OddLabels(weights is not None) if is_classifier else None
 
     @property
     def needs_probabilities(self) -> bool:

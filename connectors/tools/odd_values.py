@@ -141,9 +141,16 @@ def _reaches(learner: Any, features: dict[str, Any], name: str) -> bool:
 
 
 class OddLabels:
-    """Looks for labels that are no classes, that mean that there is none, that look like another one, or suffice."""
+    """Looks for labels that are no classes, that mean that there is none, that look like another one, or suffice.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    is_weighted
+        Whether the labels have weights: then the accuracy is not what counts.
+    """
+
+    def __init__(self, is_weighted: bool = False) -> None:
+        self._is_weighted = is_weighted
         self._numbers = Counter[Any]()
         self._right, self._seen = 0, 0
 
@@ -180,15 +187,15 @@ class OddLabels:
 
     def _one_label_suffices(self) -> list[str]:
         """Say so if an answer that never changes is as often right as the learner: the accuracy alone may look good."""
-        if self._seen < LEAST or len(self._numbers) < 2:
+        if self._is_weighted or self._seen < LEAST or len(self._numbers) < 2:
             return []
         label, most = self._numbers.most_common(1)[0]
         if self._right > most or 2 * most <= self._seen:  # less than half looks bad by itself
             return []
         return [
             f"the learner was right on {self._right:,} of {self._seen:,} examples, and always answering {label!r} is "
-            f"right on {most:,}: if it has no `StandardScaler`, give it one; for rare labels, it may have a "
-            "`class_weight`, and `--metric BalancedAccuracy` shows more than the accuracy"
+            f"right on {most:,}: if it has no `StandardScaler`, give it one; for rare labels, give it a "
+            "`class_weight` if it takes one, and `--metric BalancedAccuracy` shows more than the accuracy"
         ]
 
 

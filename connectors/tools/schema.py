@@ -186,8 +186,8 @@ class Score:
             "classes": ("`score` is an object with a number for each class, from the first record on.", by_class),
             "labels": (
                 "`score` is a number if the labels are `true` and `false`, and an object with a number for each class "
-                "if they are anything else. As long as no label is known, `score` is null, or `{}` if the label of the "
-                "record itself is neither `true` nor `false`: list the `classes` of the learner, and it is neither.",
+                "if they are anything else. As long as no label is known, `score` is null, or `{}` if the record has a "
+                "label other than `true` and `false`: list the `classes` of the learner, and it is never null or `{}`.",
                 {"anyOf": [{"type": ["number", "null"]}, by_class]},
             ),
         }

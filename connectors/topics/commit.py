@@ -29,12 +29,6 @@ from connectors.topics.timeouts import Timeouts
 
 log = logging.getLogger(__name__)
 
-# Shares of the transaction time-out. Brokers that need more than the first one for the messages of a commit, for
-# example because of a quota, get fewer: more than they take in time would be dropped and sent again, for ever. Below
-# the second one it may be more again.
-SLOW, QUICK = 1 / 4, 1 / 16
-LEAST_EVERY = 0.01  # seconds between two commits
-
 
 class Committer:
     """Commits the models of an assignment, its offsets, and the messages of an outbox.
@@ -84,7 +78,6 @@ class Committer:
         self.counts = Counts()
         self.due = time.monotonic()
         self._config, self._consumer, self._assignment, self._outbox = config, consumer, assignment, outbox
-        self._every = config.checkpoint.every  # less while the brokers are slow
         self._timeouts, self._metrics = timeouts, metrics
         self._is_transactional = config.checkpoint.guarantee == "exactly_once"
         self._new: dict[int, OffsetMetadata] = {}
@@ -102,7 +95,7 @@ class Committer:
         self.due = time.monotonic()
 
     def _restart_interval(self) -> None:
-        self.due = time.monotonic() + self._every
+        self.due = time.monotonic() + self._config.checkpoint.every
 
     def write_all_snapshots(self) -> None:
         """Let the next commit write a snapshot of each model, so that the next start has nothing to replay."""
@@ -137,13 +130,11 @@ class Committer:
         self._check_committed()
         with self._files_or_nothing():
             self.write_snapshots()  # 1
-            written = time.monotonic()
             self.flush()  # 2
             self.check_sends()  # 3
         with watchdog(self._timeouts.commit):
             self.send_offsets()  # 4
             self.end_transaction()  # 5
-        self._adapt(time.monotonic() - written)
         done, numbers, oldest = self._outbox.pending, listed(self._outbox.moved), self._outbox.oldest
         place = {"topic": self._config.input.topic, "offsets": {n: to.offset for n, to in self._new.items()}}
         self.remember()  # 6
@@ -277,13 +268,6 @@ class Committer:
     def flush(self) -> None:
         self._outbox.flush(self._timeouts.transaction)
 
-    def _adapt(self, seconds: float) -> None:
-        """Let the next commits come sooner or later, by how long the brokers needed for the last one."""
-        if seconds > SLOW * self._timeouts.transaction:
-            self._every = max(LEAST_EVERY, self._every / 2)
-        elif seconds < QUICK * self._timeouts.transaction:
-            self._every = min(self._config.checkpoint.every, self._every * 2)
-
     def check_sends(self) -> None:
         self._outbox.check_sends()
 
@@ -344,8 +328,6 @@ class Committer:
 
     def drop_uncommitted(self) -> None:
         """Drop all uncommitted work, and start another interval."""
-        if self._outbox.transaction_age >= self._timeouts.transaction:  # perhaps because it was too much
-            self._adapt(self._outbox.transaction_age)
         self._assignment.drop_uncommitted()
         self._restart_interval()
 

@@ -31,24 +31,25 @@ def retried(ask: Callable[[], Answer]) -> Answer:
 def no_answer(kafka: Kafka, seconds: float, error: ClientError) -> str:
     """Return the sentence for brokers that did not answer within some seconds, or that were not even asked."""
     sides = kafka.consumer_settings, kafka.producer_settings
-    settings = sides[0] | sides[1]
-    for key in sorted(FILE_SETTINGS & settings.keys()):
-        path = settings[key]
-        if isinstance(path, str) and path != "probe":  # librdkafka looks for authorities
-            if not os.path.exists(path):
-                return f"`kafka`: the file `{path}` of `{key}` does not exist ({error})"
-            if not os.access(path, os.R_OK):
-                return f"`kafka`: this user may not read the file `{path}` of `{key}` ({error})"
+    for side in sides:
+        for key in sorted(FILE_SETTINGS & side.keys()):
+            path = side[key]
+            if isinstance(path, str) and path != "probe":  # librdkafka looks for authorities
+                if not os.path.exists(path):
+                    return f"`kafka`: the file `{path}` of `{key}` does not exist ({error})"
+                if not os.access(path, os.R_OK):
+                    return f"`kafka`: this user may not read the file `{path}` of `{key}` ({error})"
     for side in sides:
         if wrong := security.what_is_wrong(kafka.client, side):
             return f"`kafka`: {wrong} ({error})"
     if security.is_refusal(str(error)):
-        places = [place for side in sides if (place := security.place_of_certificate(kafka.client, side))]
-        if places:
-            named = " or ".join(dict.fromkeys(places))
+        places = dict.fromkeys(security.place_of_certificate(kafka.client, side) for side in sides)
+        if None not in places:
+            named = " or ".join(map(str, places))
             why = f"refuses the certificate {named}: is it of an authority that the brokers trust?"
         else:
             why = "wants a certificate of its clients, and `kafka` names none"
+            why += " for the consumer or for the producer" if len(places) > 1 else ""
         return f"the broker at `{kafka.bootstrap_servers}` {why} ({error})"
     if security.is_distrust(str(error)):
         return (

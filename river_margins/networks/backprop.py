@@ -408,7 +408,8 @@ class OnlineMLPRegressor(OnlineMLP, base.Regressor):
 
     def predict_one(self, x: Mapping[Any, Any]) -> float:
         """Predict the target."""
-        if self.scale_target and self._squares == 0.0:  # equal labels tell no unit for what the network adds to them
+        # Labels that were all equal tell no unit for what the network adds to them.
+        if self.scale_target and self._count and self._squares == 0.0:
             finite(self, lambda: self._outputs(x))
             return self._mean
         return float(finite(self, lambda: self._mean + self._unit * self._outputs(x))[0])

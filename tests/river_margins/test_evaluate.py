@@ -127,3 +127,12 @@ def test_arguments_that_are_mistaken_are_named(changes, sentence):
     arguments = {"dataset": datasets.Phishing(), "model": rm.PAClassifier(), "metric": metrics.Accuracy()}
     with pytest.raises(TypeError, match=re.escape(sentence)):
         progressive(**arguments | changes)
+
+
+@pytest.mark.parametrize("kind", ["array", "series"])
+def test_pairs_in_an_array_or_a_column_are_a_data_set(kind):
+    pairs = list(datasets.Phishing().take(100))
+    made = numpy.empty(len(pairs), dtype=object)
+    made[:] = pairs
+    found = progressive(made if kind == "array" else pandas.Series(pairs), rm.PAClassifier(), metrics.Accuracy())
+    assert found.get() == progressive(pairs, rm.PAClassifier(), metrics.Accuracy()).get()

@@ -13,13 +13,13 @@ it is counted.
 """
 
 import contextlib
+import hmac
 import json
 import os
 import secrets
 import threading
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
-from multiprocessing import AuthenticationError
 from multiprocessing.connection import Client, Connection, Listener
 from typing import Any, NoReturn
 
@@ -43,10 +43,11 @@ class _SharedBroker:
     """
 
     def __init__(self) -> None:
-        self._key = secrets.token_bytes(32)  # a port, and no file: the path of one may be too long for a socket
-        self._listener = Listener(("127.0.0.1", 0), backlog=100, authkey=self._key)
-        self._thread = threading.Thread(target=self._serve, daemon=True)
-        self._thread.start()
+        self._key = secrets.token_hex(32).encode()
+        self._listener = Listener(("127.0.0.1", 0), backlog=100)  # a port: the path of a file may be too long for one
+        self._broker, self._lock = contextlib.ExitStack(), threading.Lock()
+        self._answer: dict[str, str] | None = None
+        threading.Thread(target=self._serve, daemon=True).start()
 
     @property
     def place(self) -> tuple[int, bytes]:
@@ -55,21 +56,23 @@ class _SharedBroker:
 
     def close(self) -> None:
         """End the broker."""
-        with contextlib.suppress(OSError), _connected(*self.place) as connection:
-            connection.send_bytes(b"end")
-        self._thread.join()
+        self._listener.close()
+        with self._lock:
+            self._broker.close()
 
     def _serve(self) -> None:
-        with self._listener, contextlib.ExitStack() as broker:
-            answer: dict[str, str] | None = None
+        with contextlib.suppress(OSError):  # when the listener is closed
             while True:
-                # who has asked may be dead when the broker is there
-                with contextlib.suppress(OSError, EOFError, AuthenticationError), self._listener.accept() as connection:
-                    if connection.recv_bytes() == b"end":
-                        return
-                    if answer is None:
-                        answer = _started(broker)
-                    connection.send_bytes(json.dumps(answer).encode())
+                # a thread for each: who connects and says nothing keeps no other one waiting
+                threading.Thread(target=self._tell, args=(self._listener.accept(),), daemon=True).start()
+
+    def _tell(self, connection: Connection) -> None:
+        with connection, contextlib.suppress(OSError, EOFError):  # who has asked may be dead when the broker is there
+            if hmac.compare_digest(connection.recv_bytes(2 * len(self._key)), self._key):
+                with self._lock:
+                    if self._answer is None:
+                        self._answer = _started(self._broker)
+                connection.send_bytes(json.dumps(self._answer).encode())
 
 
 def _started(broker: contextlib.ExitStack) -> dict[str, str]:
@@ -82,14 +85,10 @@ def _started(broker: contextlib.ExitStack) -> dict[str, str]:
         return {"error": f"{type(error).__name__}: {error}"}
 
 
-def _connected(port: int, key: bytes) -> Connection:
-    return Client(("127.0.0.1", port), authkey=key)
-
-
 def _ask(port: int, key: bytes) -> str:
     """Return the address of the broker that all processes share, and raise what kept it from starting."""
-    with _connected(port, key) as connection:
-        connection.send_bytes(b"start")
+    with Client(("127.0.0.1", port)) as connection:
+        connection.send_bytes(key)
         answer = json.loads(connection.recv_bytes())
     if "unavailable" in answer:
         raise LocalKafkaUnavailable(answer["unavailable"])

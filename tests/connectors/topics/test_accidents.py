@@ -10,7 +10,6 @@ import pytest
 from kafka import KafkaConsumer, KafkaProducer
 from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor
 from kafka.errors import CommitFailedError, GroupSubscribedToTopicError
-from kafka.protocol.admin.client_quotas import AlterClientQuotasRequest
 from kafka.structs import ConsumerGroupMetadata, OffsetAndMetadata
 
 from connectors.errors import StartError, StateError
@@ -358,30 +357,6 @@ def test_the_log_says_that_a_record_outlasted_the_transaction(kafka, tmp_path, c
     assert (
         len(said) == 1 and "the brokers abort it after 2 s" in said[0] and "raise the transaction time-out" in said[0]
     )
-
-
-@BOTH_CLIENTS
-def test_a_backlog_where_the_brokers_limit_what_a_client_may_write(kafka, tmp_path):
-    """In one interval, far more is processed than they take within the time-out: commits come sooner, until it fits."""
-    stream = Stream(kafka, tmp_path, partitions=1)
-    stream.settings["checkpoint"]["every"] = "1s"
-    stream.settings["kafka"]["producer"] = {"client_id": stream.name, "transaction_timeout_ms": 4000}
-    limit_producer(stream, 300_000)  # bytes a second; there are more than 3 MB
-    records = phishing(15_000)
-    stream.produce(records)
-    with running(stream.config()) as process:
-        stream.assert_exact(records)
-        process.end()
-
-
-def limit_producer(stream, rate):
-    request = AlterClientQuotasRequest
-    entity = request.EntryData.EntityData(entity_type="client-id", entity_name=stream.name)
-    op = request.EntryData.OpData(key="producer_byte_rate", value=rate, remove=False)
-    with stream.admin() as admin:
-        asked = request(entries=[request.EntryData(entity=[entity], ops=[op])], validate_only=False)
-        (entry,) = admin._manager.run(admin._send_request_to_controller, asked).entries
-    assert entry.error_code == 0, entry.error_message
 
 
 class Slowly:

@@ -14,6 +14,7 @@ import uuid
 from types import SimpleNamespace
 
 import pytest
+import trustme
 from kafka import KafkaProducer
 
 from connectors import config
@@ -110,6 +111,16 @@ def test_a_password_that_one_side_lacks_is_named(stream, client):
     stream.settings["kafka"] |= {protocol: "SASL_PLAINTEXT"} | sides
     said = startup.no_answer(stream.config().kafka, 1, ClientError("closed"))
     assert f"`{password}` is missing" in said and user not in said
+
+
+@BOTH_CLIENTS
+def test_a_certificate_that_one_side_lacks_is_told(stream, client, tmp_path):
+    """The consumer has none; the broker did not refuse that of the producer."""
+    key = {"kafka-python": "ssl_certfile", "confluent": "ssl.certificate.location"}[client]
+    trustme.CA().issue_cert("a@example.org").private_key_and_cert_chain_pem.write_to_path(str(tmp_path / "both.pem"))
+    stream.settings["kafka"]["producer"] = {key: str(tmp_path / "both.pem")}
+    said = startup.no_answer(stream.config().kafka, 1, ClientError("tlsv13 alert certificate required"))
+    assert "names none for the consumer or for the producer" in said
 
 
 SASL = {

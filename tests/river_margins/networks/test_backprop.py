@@ -435,3 +435,13 @@ def test_a_feature_without_a_lasting_name_changes_no_mean():
     with pytest.raises(TypeError, match="cannot be hashed"):
         model.learn_one({type("Name", (), {})(): 1.0}, 100.0)
     assert state(model) == before
+
+
+def test_a_network_without_labels_is_adapted_to_an_example():
+    """It has no label whose mean could be the prediction: what it adds is all there is."""
+    model = rm.OneStepAdaptation(rm.OnlineMLPRegressor())
+    first = [model.predict_one({"a": float(n)}) for n in range(3)]
+    for _ in range(50):
+        for n in range(3):
+            model.learn_one({"a": float(n)}, 5.0 * n)
+    assert any(abs(model.predict_one({"a": float(n)}) - first[n]) > 1e-6 for n in range(3))

@@ -1,5 +1,6 @@
 import os
 import signal
+import socket
 import subprocess
 import sys
 import uuid
@@ -148,3 +149,14 @@ def test_in_ci_a_missing_kafka_is_a_failure(tmp_path: Path, without_java: str) -
 def test_an_empty_version_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KAFKA_VERSION", "")
     assert pytest_plugin._version() == VERSION
+
+
+def test_one_that_connects_and_says_nothing_keeps_nobody_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pytest_plugin, "_started", lambda broker: {"address": "localhost:1"})
+    shared = pytest_plugin._SharedBroker()
+    port, key = shared.place
+    with socket.create_connection(("127.0.0.1", port)), pytest.raises(EOFError):
+        pytest_plugin._ask(port, b"another key")
+    with socket.create_connection(("127.0.0.1", port)):
+        assert pytest_plugin._ask(port, key) == "localhost:1"
+        shared.close()

@@ -46,6 +46,13 @@ def test_the_version_names_the_packages_that_decide_what_happens(command):
     )
 
 
+@pytest.mark.parametrize("module", ["connectors", "connectors.cli"])
+def test_the_command_as_a_module(tmp_path, module):
+    line = [sys.executable, "-m", module, "--version"]
+    shown = subprocess.run(line, check=True, capture_output=True, text=True, timeout=120, cwd=tmp_path)
+    assert shown.stdout.startswith("river-margins ")
+
+
 def test_help_names_the_commands_and_every_exit_code(command):
     shown = command("--help")
     assert shown.returncode == 0

@@ -90,7 +90,7 @@ class Fed:
     @contextlib.contextmanager
     def processor(self, *command: str) -> Iterator[Iterator[tuple[int, float]]]:
         """Start a processor, and kill it at the end; yield the snapshots and the seconds of each of its commits."""
-        line = [sys.executable, *(command or ("-m", "connectors.cli")), "run", str(self.file)]
+        line = [sys.executable, *(command or ("-m", "connectors")), "run", str(self.file)]
         with subprocess.Popen(line, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
             try:
                 yield self._commits(process)

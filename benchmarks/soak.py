@@ -133,7 +133,7 @@ class Soaked:
         settings |= {"metrics": {"port": self.port}} if name == "measured" else {}
         settings |= {"instance": "restarted"} if name == "restarted" else {}
         file.write_text(json.dumps(settings))
-        command = [sys.executable, "-m", "connectors.cli", "run", str(file)]
+        command = [sys.executable, "-m", "connectors", "run", str(file)]
         environment = os.environ | {"MALLOC_ARENA_MAX": "2"}  # as in the image and in the unit of systemd
         with (self.folder / f"{name}.log").open("ab") as log:
             self.processes[name] = subprocess.Popen(

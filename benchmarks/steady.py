@@ -89,7 +89,7 @@ def measure(client_name: str, rate: int, at_once: bool, seconds: float) -> tuple
         kafka = ending.enter_context(LocalKafka())
         kafka.create_topics({"events": PARTITIONS, "predictions": PARTITIONS})
         file = write_file(folder, kafka, client_name, at_once)
-        command = [sys.executable, "-m", "connectors.cli", "run", str(file)]
+        command = [sys.executable, "-m", "connectors", "run", str(file)]
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         ending.callback(process.wait)
         ending.callback(process.send_signal, signal.SIGTERM)

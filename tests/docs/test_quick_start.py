@@ -29,7 +29,7 @@ class Terminals:
         programs = folder / "bin"
         programs.mkdir()
         program = programs / "river-margins"
-        program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m connectors.cli "$@"\n')
+        program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m connectors "$@"\n')
         program.chmod(0o755)
         self.environment = os.environ | {"PYTHONPATH": str(ROOT), "PATH": f"{programs}:{os.environ['PATH']}"}
         self.environment.pop("BOOTSTRAP", None)

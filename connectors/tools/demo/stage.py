@@ -23,7 +23,7 @@ class Processor:
 
     def __init__(self, file: pathlib.Path, log: pathlib.Path) -> None:
         self.log = log
-        command = [sys.executable, "-m", "connectors.cli", "run", str(file)]
+        command = [sys.executable, "-m", "connectors", "run", str(file)]
         with log.open("wb") as output:
             # `-m` looks in the working directory first, where the sources of a clone may lie, which are not compiled
             self._process = subprocess.Popen(

@@ -29,7 +29,7 @@ EXAMPLE = ROOT / "deploy" / "examples" / "phishing.yaml"
 def command(tmp_path):
     def command(*arguments, **environment):
         environment = {**os.environ, "COLUMNS": "200", "NO_COLOR": "1", **environment}
-        line = [sys.executable, "-m", "connectors.cli", *map(str, arguments)]
+        line = [sys.executable, "-m", "connectors", *map(str, arguments)]
         return subprocess.run(
             line, check=False, capture_output=True, text=True, timeout=120, env=environment, cwd=tmp_path
         )
@@ -46,9 +46,8 @@ def test_the_version_names_the_packages_that_decide_what_happens(command):
     )
 
 
-@pytest.mark.parametrize("module", ["connectors", "connectors.cli"])
-def test_the_command_as_a_module(tmp_path, module):
-    line = [sys.executable, "-m", module, "--version"]
+def test_the_command_as_a_module(tmp_path):
+    line = [sys.executable, "-m", "connectors", "--version"]
     shown = subprocess.run(line, check=True, capture_output=True, text=True, timeout=120, cwd=tmp_path)
     assert shown.stdout.startswith("river-margins ")
 
@@ -143,7 +142,7 @@ def test_run_that_cannot_start_is_a_sentence_and_no_traceback(command, tmp_path)
 def test_the_exit_code_is_that_of_the_error_where_standard_error_takes_nothing(tmp_path, format):
     """Like a file on a full disk: a supervisor goes by the code."""
     (tmp_path / "bad.yaml").write_text("name: bad\n")
-    line = [sys.executable, "-m", "connectors.cli", "run", "--log-format", format, tmp_path / "bad.yaml"]
+    line = [sys.executable, "-m", "connectors", "run", "--log-format", format, tmp_path / "bad.yaml"]
     reading, writing = os.pipe()
     os.close(reading)
     try:
@@ -154,7 +153,7 @@ def test_the_exit_code_is_that_of_the_error_where_standard_error_takes_nothing(t
 
 @pytest.mark.usefixtures("kafka")  # skips, or fails in CI, where no Kafka can be had
 def test_kafka_runs_until_it_is_interrupted(tmp_path):
-    line = [sys.executable, "-m", "connectors.cli", "kafka", "--port", "0"]
+    line = [sys.executable, "-m", "connectors", "kafka", "--port", "0"]
     environment = {**os.environ, "PYTHONUNBUFFERED": "1", "TMPDIR": str(tmp_path)}
     with subprocess.Popen(line, stdout=subprocess.PIPE, text=True, cwd=tmp_path, env=environment) as server:
         try:

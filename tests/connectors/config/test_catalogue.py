@@ -48,7 +48,7 @@ def test_an_estimator_of_a_user_may_say_nothing():
 
 @pytest.mark.parametrize("name", ["PAClassifier", "StandardScaler"])
 def test_without_docstrings_the_command_still_says_them(name):
-    command = [sys.executable, "-OO", "-m", "connectors.cli", "learners", name]
+    command = [sys.executable, "-OO", "-m", "connectors", "learners", name]
     shown = subprocess.run(command, check=True, capture_output=True, text=True, timeout=DEADLINE).stdout
     kind = getattr(rm, name)
     for sentence in (kind.round_cost, kind.guarantee, kind.advice):
@@ -56,7 +56,7 @@ def test_without_docstrings_the_command_still_says_them(name):
 
 
 def test_the_command_lists_one_line_each():
-    command = [sys.executable, "-m", "connectors.cli", "learners"]
+    command = [sys.executable, "-m", "connectors", "learners"]
     shown = subprocess.run(command, check=True, capture_output=True, text=True, timeout=DEADLINE).stdout
     (line,) = (line for line in shown.splitlines() if line.startswith("PAClassifier "))
     for part in (

@@ -449,7 +449,7 @@ def test_a_standard_stream_that_is_closed(tmp_path, reads, writes, closed):
         f"name: t\ninput: {{file: '{reads}'}}\nlearner: [PAClassifier]\nrecord: {{label: y}}\n"
         f"output: {{file: '{writes}'}}\ncheckpoint: {{guarantee: {guarantee}}}\n"
     )
-    command = f"exec {shlex.quote(sys.executable)} -m connectors.cli run f.yaml {closed}"
+    command = f"exec {shlex.quote(sys.executable)} -m connectors run f.yaml {closed}"
     done = subprocess.run(["sh", "-c", command], cwd=tmp_path, stderr=subprocess.PIPE, text=True, timeout=DEADLINE)
     assert done.returncode == 3 and done.stderr.endswith("put `-`: it is closed\n"), done.stderr
 
@@ -802,7 +802,7 @@ def test_a_disk_that_refuses_ends_the_work_and_spoils_nothing(folder):
     records = phishing(3000)
     folder.put(lines_of(records))
     python, path = shlex.quote(sys.executable), shlex.quote(str(folder.file()))
-    line = f"ulimit -f 60; exec {python} -m connectors.cli run {path}"
+    line = f"ulimit -f 60; exec {python} -m connectors run {path}"
     done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, timeout=DEADLINE)
     assert done.returncode == StartError.exit_code and "Traceback" not in done.stderr
     assert re.search(r"the work stopped after line \d+: File too large; what no checkpoint holds", done.stderr)
@@ -919,7 +919,7 @@ def test_a_run_that_predicts_nothing_is_told(folder, caplog, bad):
 
 
 def command(folder, standard_input, **changes):
-    line = [sys.executable, "-m", "connectors.cli", "run", str(folder.file(**changes))]
+    line = [sys.executable, "-m", "connectors", "run", str(folder.file(**changes))]
     return subprocess.Popen(line, stdin=standard_input, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
@@ -1070,7 +1070,7 @@ def test_what_comes_from_a_pipe_is_lost(tmp_path):
         'name: x\ninput: {file: "-"}\nrecord: {label: y}\nlearner: [PAClassifier]\noutput: {file: "-"}\n'
         "checkpoint: {guarantee: none}\n"
     )
-    command = [sys.executable, "-m", "connectors.cli", "run", "p.yaml"]
+    command = [sys.executable, "-m", "connectors", "run", "p.yaml"]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with subprocess.Popen(command, cwd=tmp_path, **pipes) as process:
         process.stdout.close()

@@ -246,7 +246,7 @@ def test_an_exchanged_file_is_refused(tmp_path):
 def test_killed_again_and_again_it_goes_on_after_the_last_checkpoint(tmp_path):
     records = [record | {"id": f"{n}"} for n, record in enumerate(phishing(1000) * 6)]
     folder = folder_of(tmp_path, "in.parquet", records)
-    command = [sys.executable, "-m", "connectors.cli", "run", str(folder.file())]
+    command = [sys.executable, "-m", "connectors", "run", str(folder.file())]
     kills = 0
     for rows in (500, 2500):
         with subprocess.Popen(command, cwd=ROOT, stderr=subprocess.DEVNULL) as process:

@@ -440,7 +440,7 @@ def test_a_line_on_a_terminal_and_nowhere_else(kafka, tmp_path, is_terminal):
     stream = Stream(kafka, tmp_path)
     stream.produce([*phishing(200), b"no JSON"])
     ours, theirs = pty.openpty() if is_terminal else os.pipe()
-    command = [sys.executable, "-m", "connectors.cli", "run", str(stream.file())]
+    command = [sys.executable, "-m", "connectors", "run", str(stream.file())]
     environment = {**os.environ, "COLUMNS": "160", "TERM": "xterm"} | ({} if is_terminal else {"FORCE_COLOR": "1"})
     with subprocess.Popen(command, stderr=theirs, stdin=subprocess.DEVNULL, env=environment) as process:
         os.close(theirs)

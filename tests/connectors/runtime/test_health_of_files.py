@@ -143,7 +143,7 @@ def test_comparing_what_was_done_before_is_no_death(file, monkeypatch):
 def test_a_line_on_a_terminal(file, standard):
     changes = {"output": {"file": "-"}, "checkpoint": {"guarantee": "at_least_once"}} if standard else {}
     ours, theirs = pty.openpty()
-    command = [sys.executable, "-m", "connectors.cli", "run", str(file(phishing(200), **changes))]
+    command = [sys.executable, "-m", "connectors", "run", str(file(phishing(200), **changes))]
     environment = {**os.environ, "COLUMNS": "160", "TERM": "xterm"}
     said = b""
     with subprocess.Popen(command, stderr=theirs, stdout=subprocess.DEVNULL, env=environment) as process:
@@ -190,7 +190,7 @@ def test_an_address_that_is_not_of_this_machine(file):
 
 def test_it_runs_without_standard_error(file, tmp_path):
     python, path = shlex.quote(sys.executable), shlex.quote(str(file(phishing(5))))
-    command = f"exec {python} -m connectors.cli run {path} <&- >&- 2>&-"
+    command = f"exec {python} -m connectors run {path} <&- >&- 2>&-"
     assert subprocess.run(["/bin/sh", "-c", command], check=False, timeout=DEADLINE).returncode == 0
     assert len((tmp_path / "out.jsonl").read_bytes().splitlines()) == 5
 

@@ -307,7 +307,7 @@ def test_a_bar_on_a_terminal_and_nowhere_else(settings, tmp_path, capfd):
     write(data, phishing(3000))
     report.run(settings(input={"file": str(data)}))
     assert capfd.readouterr().err == ""
-    line = [sys.executable, "-m", "connectors.cli", "evaluate", str(tmp_path / "processor.yaml")]
+    line = [sys.executable, "-m", "connectors", "evaluate", str(tmp_path / "processor.yaml")]
     ours, theirs = pty.openpty()
     try:
         done = subprocess.run(
@@ -459,7 +459,7 @@ def test_where_the_learner_goes_is_tried_before_the_evaluation(settings, tmp_pat
 def test_a_forced_colour_shows_no_bar_in_a_file(settings, tmp_path):
     write(tmp_path / "in.jsonl", phishing(3000))
     settings()
-    line = [sys.executable, "-m", "connectors.cli", "evaluate", str(tmp_path / "processor.yaml")]
+    line = [sys.executable, "-m", "connectors", "evaluate", str(tmp_path / "processor.yaml")]
     environment = os.environ | {"FORCE_COLOR": "1", "TERM": "xterm"}
     assert subprocess.run(line, check=True, capture_output=True, timeout=DEADLINE, env=environment).stderr == b""
 
@@ -468,7 +468,7 @@ def test_the_learner_is_saved_though_nobody_reads_the_table(settings, tmp_path):
     write(tmp_path / "in.jsonl", phishing(100))
     settings()
     saved = tmp_path / "a.snapshot"
-    line = [sys.executable, "-m", "connectors.cli", "evaluate", str(tmp_path / "processor.yaml"), "--save", str(saved)]
+    line = [sys.executable, "-m", "connectors", "evaluate", str(tmp_path / "processor.yaml"), "--save", str(saved)]
     with open("/dev/full", "w") as full:
         subprocess.run(line, stdout=full, stderr=subprocess.DEVNULL, timeout=DEADLINE, check=False)
     assert saved.exists()
@@ -511,7 +511,7 @@ def test_a_full_disk_under_a_plot_is_named(small, monkeypatch):
 
 
 def test_without_standard_output_the_learner_is_saved(small):
-    command = f"exec {shlex.quote(sys.executable)} -m connectors.cli evaluate p.yaml --save a.snapshot >&-"
+    command = f"exec {shlex.quote(sys.executable)} -m connectors evaluate p.yaml --save a.snapshot >&-"
     done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stderr) == (0, "") and pathlib.Path("a.snapshot").exists()
 

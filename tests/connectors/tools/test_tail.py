@@ -85,7 +85,7 @@ def test_the_command_ends_at_its_limit_and_with_its_reader(kafka, tmp_path):
     for number in range(5):
         producer.send(stream.output, str(number).encode())
     producer.close()
-    command = [sys.executable, "-m", "connectors.cli", "tail", str(stream.file()), "--from-beginning"]
+    command = [sys.executable, "-m", "connectors", "tail", str(stream.file()), "--from-beginning"]
     limited = subprocess.run([*command, "--limit", "2"], capture_output=True, text=True, timeout=DEADLINE)
     assert limited.returncode == 0 and [json.loads(line)["value"] for line in limited.stdout.splitlines()] == [0, 1]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

@@ -518,7 +518,7 @@ def test_a_signal_ends_a_start_at_once(tmp_path, how):
             f"name: a\nkafka: {{bootstrap_servers: '127.0.0.1:{held.getsockname()[1]}'}}\ninput: {{topic: a}}\n"
             "learner: [PAClassifier]\noutput: {topic: b}\n"
         )
-        line = [sys.executable, "-m", "connectors.cli", "run", "f.yaml"]
+        line = [sys.executable, "-m", "connectors", "run", "f.yaml"]
         with subprocess.Popen(line, cwd=tmp_path, stderr=subprocess.PIPE) as started:
             assert started.stderr is not None
             assert b"Connection failed" in started.stderr.readline()

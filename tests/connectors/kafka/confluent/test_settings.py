@@ -84,7 +84,7 @@ def test_without_the_package_lint_says_what_to_install(tmp_path):
         "input: {topic: a}\nlearner: [PAClassifier]\noutput: {topic: b}\n"
     )
     path = os.pathsep.join([str(tmp_path), *sys.path])
-    command = [sys.executable, "-m", "connectors.cli", "lint", str(tmp_path / "p.yaml")]
+    command = [sys.executable, "-m", "connectors", "lint", str(tmp_path / "p.yaml")]
     said = subprocess.run(command, env=os.environ | {"PYTHONPATH": path}, capture_output=True, text=True, check=False)
     assert said.returncode == 2
     (line,) = said.stdout.splitlines()

@@ -291,7 +291,7 @@ def test_what_serve_says_to_do_next_works(kafka: LocalKafka, topic: str, tmp_pat
     (tmp_path / "FILE").write_text(json.dumps(names | {"kafka": {"bootstrap_servers": servers}}))  # JSON is YAML
     (tmp_path / "records.jsonl").write_text('{"a": 1}\n{"a": 2}\n')
     for _, *words in before:
-        command = [sys.executable, "-m", "connectors.cli", *words]
+        command = [sys.executable, "-m", "connectors", *words]
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=DEADLINE, check=False)
         assert done.returncode == 0, done.stderr
     consumer = KafkaConsumer(bootstrap_servers=kafka.bootstrap_servers)

@@ -40,7 +40,7 @@ def test_a_killed_processor_leaves_no_trace(shortened, capsys):
 
 def test_sigterm_takes_its_processor_along(shortened, tmp_path):
     environment = os.environ | {"TMPDIR": str(tmp_path)}
-    command = [sys.executable, "-m", "connectors.cli", "demo"]
+    command = [sys.executable, "-m", "connectors", "demo"]
     with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as process:
         found = (re.search(r"process (\d+) started", line) for line in process.stdout)
         started = next(filter(None, found))

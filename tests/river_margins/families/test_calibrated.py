@@ -32,12 +32,11 @@ def digits():
 def with_wrong_labels(rounds=10_000, features=10, seed=0, labels=(False, True)):
     """Gaussian rows with the label of a random plane, or the best of several: a tenth of the labels is wrong."""
     random = np.random.default_rng(seed)
-    U, found = random.normal(size=(len(labels), features)), []
-    for row in random.normal(size=(rounds, features)):
-        right = int(np.argmax(U @ row))
-        wrong = (right + 1 + random.integers(len(labels) - 1)) % len(labels)
-        found.append((dict(enumerate(row.tolist())), labels[wrong if random.random() < 0.1 else right]))
-    return found
+    U, rows = random.normal(size=(len(labels), features)), random.normal(size=(rounds, features))
+    right = np.argmax(rows @ U.T, axis=1)
+    wrong = (right + 1 + random.integers(len(labels) - 1, size=rounds)) % len(labels)
+    told = np.where(random.random(rounds) < 0.1, wrong, right).tolist()
+    return [(dict(enumerate(row)), labels[number]) for row, number in zip(rows.tolist(), told, strict=True)]
 
 
 def progressive(model, rows):

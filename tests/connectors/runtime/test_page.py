@@ -113,7 +113,7 @@ def test_the_largest_weights_are_those_of_the_model_at_its_commit(ended):
 def test_long_names_that_begin_alike_are_told_apart(ended):
     long = "shop.orders." + "x" * 80
     records = [{"id": n, f"{long}.one": n % 7 - 3.0, f"{long}.two": 0.1 * (n % 5), "y": n % 7 > 3} for n in range(100)]
-    with ended(records) as (port, found):
+    with ended(records, checkpoint={"every": "1h"}) as (port, found):
         weights = read(port)["partitions"][0]["weights"]["largest"]
     model = found.build_learner()
     list(twin(model, records))

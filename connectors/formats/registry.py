@@ -120,6 +120,10 @@ class Registry:
             self._schemas[id] = Schema(found.schema_str, tuple(references.values()))
         return self._schemas[id]
 
+    def forget_unknown(self) -> None:
+        """Ask again for the ids that it did not know."""
+        self._unknown.clear()
+
     def _add_references(self, schema: Any, known: dict[Any, tuple[str, str]], depth: int = 1) -> None:
         """Add what a schema refers to. Writers choose it: it may be a long chain, or name the same schema often."""
         for reference in schema.references or ():

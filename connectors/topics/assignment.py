@@ -3,6 +3,8 @@
 import concurrent.futures
 import contextlib
 import logging
+import math
+import time
 from collections.abc import Callable, Iterable, Mapping
 
 from connectors.config import Config
@@ -10,6 +12,7 @@ from connectors.errors import StateError
 from connectors.kafka import ClientError, Committed, Consumer, Ownership
 from connectors.labels.merging import Side
 from connectors.labels.waiting_files import needed
+from connectors.model.rejects import Reject
 from connectors.model.replay_proof import ReplayMismatch
 from connectors.runtime.metrics import Metrics
 from connectors.snapshots.retention import Superseded
@@ -25,6 +28,7 @@ from connectors.topics.timeouts import Timeouts
 
 log = logging.getLogger(__name__)
 
+HELD = 10.0  # seconds until a replay that was held tries again
 STRAY = "; a label for an earlier record may also go there, and does not find its record"
 
 
@@ -288,6 +292,9 @@ class Assignment:
         """
         if self.ownership is None:
             return
+        for number, partition in self.partitions.items():
+            if partition.held_until <= time.monotonic():
+                self.seek(number)
         for number, committed, loaded in self._loading.take_finished():
             try:
                 self._take(number, loaded)
@@ -319,6 +326,7 @@ class Assignment:
     def seek(self, number: int) -> None:
         """Read a partition from the position of its model, and so its labels."""
         partition = self.partitions[number]
+        partition.held_until = math.inf
         self._consumer.seek(number, partition.proof.position)
         if partition.labels is not None:
             partition.labels.inbox.clear()
@@ -360,6 +368,18 @@ class Assignment:
     def replay_error(self, number: int, error: ReplayMismatch) -> PartitionStateError:
         """Return the error for replayed inputs that differ from those learned before."""
         return self.restorer.replay_error(number, self.partitions[number].model.snapshot, error)
+
+    def hold_replay(self, number: int, reject: Reject) -> None:
+        """Let a replay wait at a record that was learned and is rejected now, because something is missing for a while.
+
+        Other partitions go on.
+        """
+        position = self.partitions[number].proof.position
+        log.warning("%s", self.restorer.held(number, self.partitions[number].model.snapshot, position, reject))
+        self.restorer.forget_unknown_schemas()
+        self.seek(number)  # else the position is one behind the records that are not processed
+        self._pause_both(number)
+        self.partitions[number].held_until = time.monotonic() + HELD
 
     # Failure
 

@@ -31,12 +31,15 @@ class Formats:
         Turns an output in JSON into the value to write, or raises OSError.
     decode_output
         Turns such a value into its fields, as `parse_record` does.
+    registry
+        The client of the schema registry.
     """
 
     encode_output: Callable[[bytes], bytes] | None = None
 
     def __init__(self, config: Config) -> None:
         labels, registry = config.labels, registry_of(config)
+        self.registry = registry
         of_records, of_outputs = config.record.format, config.output.format
         of_labels = labels.format if labels else of_records
         topic = labels.topic if labels else ""

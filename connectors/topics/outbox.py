@@ -257,7 +257,7 @@ class Outbox:
             is_again = now - self._present_until < TRY_AGAIN
             self._present_until = now + TRY_AGAIN if is_again else now
         else:
-            log.error("a topic refuses the present time of this host: check the clocks of this host and of the broker")
+            log.error("a message with the present time is refused, too: if that is why, check the clocks: %s", error)
 
     def send_offsets(self, offsets: Mapping[int, Committed], ownership: Ownership) -> None:
         """Add offsets to the transaction."""

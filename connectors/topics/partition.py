@@ -1,5 +1,6 @@
 """One assigned partition of the input: its model, the proof of its inputs, and what is committed for it."""
 
+import math
 import time
 
 from connectors.kafka import Committed
@@ -36,6 +37,8 @@ class Partition:
     is_uncertain
         Whether a record since the snapshot was rejected that may not be when it is read again. The next commit then
         writes a snapshot, so that nobody reads it again.
+    held_until
+        When its replay, which is held, goes on, on the clock of `time.monotonic`; infinite if it is not held.
     """
 
     def __init__(
@@ -69,7 +72,7 @@ class Partition:
         age = max(0.0, time.time() - name.time) if name else 0.0
         self._snapshot_time = time.monotonic() - age
         self._rejects: dict[int, Reject] = {}
-        self._wants_snapshot, self.is_uncertain = self.model.is_to_change, False
+        self._wants_snapshot, self.is_uncertain, self.held_until = self.model.is_to_change, False, math.inf
 
     @property
     def wants_snapshot(self) -> bool:
@@ -105,6 +108,12 @@ class Partition:
     def known_reject(self) -> Reject | None:
         """Return why the next record is rejected without being tried, or None."""
         return self._rejects.get(self.proof.inputs) if self._rejects else None
+
+    def note_uncertain(self, reject: Reject) -> None:
+        """Reject the present record again if this process reads it again before the next commit."""
+        self.is_uncertain = True
+        if self.model.can_replay:
+            self._rejects[self.proof.inputs] = reject
 
     def replay_and_reject(self, reject: Reject) -> None:
         """Reload the model, replay the inputs since its snapshot, and then reject the present record."""

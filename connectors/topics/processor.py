@@ -34,7 +34,7 @@ from connectors.model.counts import Counts
 from connectors.model.partition_model import PartitionModel, ReplayNeeded
 from connectors.model.process_record import process_record
 from connectors.model.records import Record
-from connectors.model.rejects import log_reject
+from connectors.model.rejects import Reject, log_reject
 from connectors.model.replay_proof import ReplayMismatch
 from connectors.runtime.health import Health, serving
 from connectors.runtime.start_line import log_start
@@ -318,6 +318,9 @@ class Processor:
                 self._process(*record)
             except ReplayNeeded as needed:
                 self._replay_and_reject(number, needed, skipped)
+            except Reject as reject:
+                skipped.add(number)
+                self._assignment.hold_replay(number, reject)
         except OSError:  # the partition may have moved half-way: it must be dropped with the uncommitted work
             self._outbox.add_moved([number])
             raise
@@ -374,14 +377,17 @@ class Processor:
     ) -> None:
         partition = self._assignment.partitions[number]
         sent = timestamp if timestamp is not None and timestamp > 0 else 0
-        record = Record(f"{partition.source}{offset}", key, value, None, headers, sent, partition.known_reject())
+        known = partition.known_reject()
+        record = Record(f"{partition.source}{offset}", key, value, None, headers, sent, known)
         proof = partition.proof
         is_replayed = proof.target is not None  # then only the model must learn it again
         if is_replayed:
             self._assignment.check_replay(number, offset)
         process_record(partition.model, record, Counts() if is_replayed else self._outbox.pending)
-        if record.known is not None and record.known.may_pass:
-            partition.is_uncertain = True
+        if record.known is not None and record.known.may_pass and known is None:
+            if is_replayed:  # it was learned: an uncertain reject is not read again once it is committed
+                raise record.known
+            partition.note_uncertain(record.known)
         try:
             proof.advance(offset, value, partition.model.examples)
         except ReplayMismatch as error:
@@ -418,9 +424,10 @@ class Processor:
         self._health.metrics.resets.inc()
         if isinstance(error, Fenced) and age >= (longest := self._timeouts.transaction):  # not by another producer
             error = Fenced(
-                f"the transaction was open for {age:.1f} s, and the brokers abort it after {longest:g} s: a record or "
-                "a snapshot took too long, or this process was suspended; if this happens again, raise the transaction "
-                f"time-out in `kafka.producer`, and the longest time between two polls in `kafka.consumer` ({error})"
+                f"the transaction was open for {age:.1f} s, and the brokers abort it after {longest:g} s: a record, a "
+                "snapshot, or the brokers (overloaded, or with a quota) took too long, or this process was suspended; "
+                "if this happens again, raise the transaction time-out in `kafka.producer`, and the longest time "
+                f"between two polls in `kafka.consumer` ({error})"
             )
         log.warning("reset: %s", error)
         with refusals_as_errors(self._config):

@@ -28,6 +28,7 @@ from connectors.labels.waiting_files import WaitingFiles
 from connectors.logs import where, where_read
 from connectors.model.partition_model import PartitionModel
 from connectors.model.records import Decoder
+from connectors.model.rejects import Reject
 from connectors.model.replay_proof import Progress, ReplayMismatch, ReplayProof
 from connectors.snapshots.models import Builder, Found, find
 from connectors.snapshots.names import SnapshotName
@@ -323,6 +324,19 @@ class Restorer:
             f"it was, or {self._how.go_on(snapshot)}, or {self._how.start_over(partition)}",
             may_heal=False,  # loading it again does not help
         )
+
+    def held(self, partition: int, snapshot: str, offset: int, reject: Reject) -> str:
+        """Return what to say of a replay that waits for what is missing."""
+        return (
+            f"the inputs of {self._how.of(partition)} since snapshot `{snapshot}` are read again, and wait at offset "
+            f"{offset} until this record can be read as before: {reject}; if that never comes back: "
+            f"{self._how.go_on(snapshot)}"
+        )
+
+    def forget_unknown_schemas(self) -> None:
+        """Let the registry be asked again for schemas that it did not know."""
+        if self._formats.registry is not None:
+            self._formats.registry.forget_unknown()
 
     def check_start(self, partition: int) -> None:
         """Raise PartitionStateError if nothing is committed for a partition with snapshots: its offset was lost."""

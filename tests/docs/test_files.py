@@ -23,9 +23,7 @@ def test_the_first_trial(tmp_path, monkeypatch):
 
     def run(line):
         words = line.split("#")[0].split()[1:]
-        done = subprocess.run(
-            [sys.executable, "-m", "connectors", *words], capture_output=True, text=True, check=True
-        )
+        done = subprocess.run([sys.executable, "-m", "connectors", *words], capture_output=True, text=True, check=True)
         return done.stdout + done.stderr
 
     lint, evaluate, trial = commands.splitlines()

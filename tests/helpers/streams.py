@@ -17,6 +17,7 @@ import pytest
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.admin import ConfigResource, ConfigResourceType
 from kafka.errors import CoordinatorNotAvailableError, MetadataEmptyBrokerList
+from kafka.protocol.admin.client_quotas import AlterClientQuotasRequest
 from river.datasets import Phishing
 
 from connectors import config
@@ -185,6 +186,20 @@ class Stream:
         configs = {name.replace("_", "."): str(value) for name, value in settings.items()}
         with self.admin() as admin:
             admin.alter_configs([ConfigResource(ConfigResourceType.TOPIC, topic, configs=configs)])
+
+    def limit_producer(self, client_id: str, bytes_per_second: float) -> None:
+        """Sets a quota on what clients with this id may write to a broker."""
+        entry = AlterClientQuotasRequest.EntryData
+        of = [entry.EntityData(entity_type="client-id", entity_name=client_id)]
+        ops = [entry.OpData(key="producer_byte_rate", value=float(bytes_per_second), remove=False)]
+        request = AlterClientQuotasRequest(entries=[entry(entity=of, ops=ops)], validate_only=False)
+
+        async def send() -> Any:
+            return await admin._manager.send(request)
+
+        with self.admin() as admin:
+            (answer,) = admin._manager.run(send).entries
+        assert not answer.error_code, answer
 
     @contextlib.contextmanager
     def admin(self) -> Iterator[KafkaAdminClient]:

@@ -3,9 +3,13 @@
 - A producer is never used again after an error. Its remaining messages are dropped, so that closing waits for nothing.
 - Errors that belong to no call, such as a wrong password, come by a callback, and the next call raises them.
 - What the library does not document is in `connectors.kafka.confluent.internals`.
+- The library takes up to 100,000 messages at once. Where a quota lets the brokers take few, a commit that waits for all
+  of them would time out, and so would the next one with the same messages: `send` waits then.
 """
 
 import functools
+import logging
+import math
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -20,19 +24,30 @@ from connectors.kafka.confluent.errors import ErrorTranslator
 from connectors.kafka.confluent.settings import ONE_MESSAGE_PER_BATCH, PRODUCER, merged
 from connectors.kafka.errors import no_generation, no_outcome, producer_permissions
 
+log = logging.getLogger(__name__)
+
 INIT_TIMEOUT = 10.0  # seconds to find the coordinator of the transactions
 QUEUE_TIMEOUT = 10.0  # seconds to wait for room in a full queue of messages
 LONGEST_WAIT = 0.1  # seconds of one wait for outcomes
 # librdkafka reports one record of several as invalid, whatever the reason; another one than its timestamp is rare
 _BAD_TIMESTAMP = {KafkaError.INVALID_TIMESTAMP, KafkaError.INVALID_RECORD}
-MESSAGES_BETWEEN_REPORTS = 1_000  # after as many, outcomes are fetched, so that they take no memory
+NO_KEY = "; it has no key, which a topic with `cleanup.policy=compact` does not take"
+MESSAGES_BETWEEN_REPORTS = 200  # after as many, outcomes are fetched, so that they take no memory
+# While a quota holds the producer back: how many messages may be under way in any case, and for how long at the rate at
+# which the brokers took them in the last seconds. After a burst they take nothing for seconds, up to the time-out.
+LEAST_UNDER_WAY, SECONDS_UNDER_WAY = 100, 0.3
+SECONDS_OF_RATE, SECONDS_HELD_BACK = 10.0, 300.0  # by default, brokers measure for 11 s
+LONGEST_STOP = 0.5  # seconds, for a commit that is due
 
 
 class Producer:
     """An idempotent producer, transactional with a `transactional_id`; `settings` are those of librdkafka."""
 
+    held_back_until = -math.inf  # of all producers of the process: the next one does not begin with a burst again
+
     def __init__(self, transactional_id: str | None, settings: Mapping[str, Any]) -> None:
-        self._sent = 0
+        self._sent, self._next_look = 0, 0
+        self._taken, self._counted_at, self._rate = 0, time.monotonic(), 0.0  # by the brokers; messages per second
         self._failed: list[tuple[Any, KafkaError, confluent_kafka.Message]] = []
         self._errors = ErrorTranslator(producer_permissions(transactional_id))
         given = merged(PRODUCER, dict(settings))
@@ -49,6 +64,7 @@ class Producer:
                     "partitioner": "murmur2_random",
                     "delivery.report.only.error": True,
                     "on_delivery": self._on_failure,
+                    "throttle_cb": _note_quota,
                 }
                 | ({"transactional.id": transactional_id} if transactional_id is not None else {})
                 | self._errors.callbacks
@@ -98,8 +114,25 @@ class Producer:
                     self._raise_cause()
                 raise self._errors.translate(error.args[0], f"a message to `{topic}`") from error
         self._sent += 1
-        if self._sent % MESSAGES_BETWEEN_REPORTS == 0:
+        if self._sent >= self._next_look:
+            self._next_look = self._sent + self._make_room()
+
+    def _make_room(self) -> int:
+        """Wait while too many messages are under way for a quota. Return after how many to do so again."""
+        end = time.monotonic() + LONGEST_STOP
+        while True:
             self._fetch_outcomes(0)
+            now = time.monotonic()
+            if now > self.held_back_until or self._failed:
+                return MESSAGES_BETWEEN_REPORTS
+            under_way, seconds = len(self._producer), now - self._counted_at
+            if seconds > SECONDS_OF_RATE:
+                taken = self._sent - under_way
+                self._rate, self._taken, self._counted_at = (taken - self._taken) / seconds, taken, now
+            room = max(LEAST_UNDER_WAY, int(SECONDS_UNDER_WAY * self._rate)) - under_way
+            if room > 0 or now > end:
+                return min(max(1, room), MESSAGES_BETWEEN_REPORTS)
+            self._fetch_outcomes(LONGEST_WAIT / 10)
 
     def _on_failure(self, error: KafkaError, message: confluent_kafka.Message, opaque: Any = None) -> None:
         self._failed.append((opaque, error, message))
@@ -111,7 +144,8 @@ class Producer:
     def _raise_refused(self) -> None:
         for _, error, message in self._failed:
             if error.code() in _BAD_TIMESTAMP:
-                raise BadTimestamp(f"a message to `{message.topic()}`: {error.str()}")
+                has_no_key = error.code() == KafkaError.INVALID_RECORD and message.key() is None
+                raise BadTimestamp(f"a message to `{message.topic()}`: {error.str()}{NO_KEY * has_no_key}")
         large = [opaque for opaque, error, _ in self._failed if error.code() == KafkaError.MSG_SIZE_TOO_LARGE]
         if large and self._sends_alone:
             raise TooLarge(large[0], "a message is too large for the broker")
@@ -171,3 +205,10 @@ class Producer:
         if self._producer is not None:
             internals.drop_messages_and_close(self._producer)
             self._producer = None
+
+
+def _note_quota(event: confluent_kafka.ThrottleEvent) -> None:
+    now = time.monotonic()
+    if now > Producer.held_back_until:
+        log.warning("a quota of broker %s holds this producer back: records are taken more slowly", event.broker_id)
+    Producer.held_back_until = now + SECONDS_HELD_BACK

@@ -12,13 +12,15 @@ import trustme
 from confluent_kafka.schema_registry import Schema
 
 from connectors.errors import AccessError, StalledError, StartError
+from connectors.formats import registry as formats_registry
 from connectors.formats.json_schema import OUTPUT
 from connectors.formats.registry import Registry, join
 from connectors.tools import explain
-from connectors.topics import check_broker, processor
+from connectors.topics import assignment, check_broker, processor
+from connectors.topics.partition import Partition
 from tests.helpers.ports import free_port
 from tests.helpers.registry import guarded, registry_client
-from tests.helpers.streams import Stream, phishing, running, start, twin, wait_for
+from tests.helpers.streams import BOTH_CLIENTS, Stream, phishing, running, start, twin, wait_for
 
 USER, PASSWORD = "payments", "geheim:1"
 PATH = "/apis/ccompat/v7"  # of the interface of Confluent
@@ -167,3 +169,66 @@ def test_a_schema_that_the_registry_shows_later_changes_nothing_that_was_learned
             process.end()
     (reject,) = stream.read(stream.rejects, 1)
     assert b"Schema not found" in dict(reject.headers)["reason"]
+
+
+@BOTH_CLIENTS
+def test_a_replay_waits_for_a_schema_that_was_known_and_other_partitions_go_on(
+    kafka, registry, tmp_path, monkeypatch, caplog
+):
+    """The schema was deleted for a while, and the process was killed before the next snapshot was due."""
+    monkeypatch.setattr(assignment, "HELD", 0.2)
+    stream, records, hidden = Stream(kafka, tmp_path), phishing(80), set()
+    stream.settings["snapshots"] = {"folder": str(tmp_path / "snapshots"), "every": "1h"}
+    stream.forget_the_dead_soon()
+    ids = register(registry), register(registry)
+    with guarded(registry.removesuffix(PATH), USER, PASSWORD, hidden=hidden) as url:
+        record = stream.settings["record"] | {"format": "json_schema", "registry": LOGIN | {"url": url + PATH}}
+        stream.settings["record"] = record
+        for number, id in enumerate(ids):
+            stream.produce(values_of(id, records[number:40:2]), partition=number)
+        process = start(stream.file())
+        wait_for(lambda: all((at := stream.committed(n)) and at.offset == 20 for n in range(2)), "a commit")
+        process.kill()
+        process.communicate()
+        hidden.add(ids[0])
+        for number, id in enumerate(ids):
+            stream.produce(values_of(id, records[40 + number :: 2]), partition=number)
+        with running(stream.config()) as process:
+            wait_for(lambda: stream.committed(1).offset == 40, "the other partition")
+            said = rf"partition 0 of .* wait at offset 0 .*the schema {ids[0]}: Schema not found; if .*rewind FILE --to"
+            wait_for(lambda: len(re.findall(said, caplog.text)) > 1, "a second attempt")
+            assert stream.committed(0).offset == 20
+            hidden.clear()
+            stream.assert_exact(records)
+            assert process.end().rejected == 0
+    assert stream.read(stream.rejects, 0) == []
+
+
+OVERFLOWS = {"id": "bad", "https": 1.2e154, "popup_window": 1.2e154, "y": True}
+
+
+def test_a_record_that_was_rejected_is_rejected_again_when_its_partition_is_replayed_before_the_commit(
+    kafka, registry, tmp_path, monkeypatch
+):
+    """A record behind it cannot be learned, so its model is built again; by then the registry shows the schema."""
+    stream, records = Stream(kafka, tmp_path, partitions=1), phishing(41, unlabelled=100)
+    stream.settings["snapshots"] = {"folder": str(tmp_path / "snapshots"), "every": "1h"}
+    stream.settings["learner"] = [{"StandardScaler": {"with_std": False}}, {"PAClassifier": {"C": 0.01, "mode": 1}}]
+    stream.settings["checkpoint"] = {"every": "1s"}
+    known, late, hidden, original = register(registry), register(registry), set(), Partition.replay_and_reject
+    hidden.add(late)
+
+    def replay_and_reject(self, reject):
+        hidden.clear()
+        original(self, reject)
+
+    monkeypatch.setattr(formats_registry, "UNKNOWN_SECONDS", 0)
+    monkeypatch.setattr(Partition, "replay_and_reject", replay_and_reject)
+    with guarded(registry.removesuffix(PATH), USER, PASSWORD, hidden=hidden) as url:
+        record = stream.settings["record"] | {"format": "json_schema", "registry": LOGIN | {"url": url + PATH}}
+        stream.settings["record"] = record
+        learned = values_of(known, records[:20] + records[21:])
+        stream.produce([*learned[:20], *values_of(late, records[20:21]), *values_of(known, [OVERFLOWS]), *learned[20:]])
+        with running(stream.config()):
+            stream.assert_exact(records[:20] + records[21:])
+    assert len(stream.read(stream.rejects, 2)) == 2

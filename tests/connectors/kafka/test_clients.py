@@ -287,6 +287,17 @@ def test_a_timestamp_that_the_broker_refuses(place):
         producer.check()
 
 
+def test_a_message_without_a_key_to_a_compacted_topic(place, kafka):
+    admin = KafkaAdminClient(bootstrap_servers=kafka.bootstrap_servers)
+    admin.alter_configs([ConfigResource(ConfigResourceType.TOPIC, place.name, configs={"cleanup.policy": "compact"})])
+    admin.close()
+    producer = place.producer()
+    producer.send(place.name, 0, None, b"v", [], "a")
+    producer.flush(DEADLINE)
+    with pytest.raises(ClientError, match=r"(?i)no key, which a topic with .*compact|compacted topic .* without key"):
+        producer.check()
+
+
 def test_records_that_are_gone(place):
     place.fill(10)
     consumer = place.consumer()

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import math
 import signal
 import threading
 import time
@@ -14,6 +15,7 @@ from kafka.structs import ConsumerGroupMetadata, OffsetAndMetadata
 
 from connectors.errors import StartError, StateError
 from connectors.kafka import settings as kafka_settings
+from connectors.kafka.confluent.producer import Producer
 from connectors.kafka.kafka_python import consumer as kafka_python_consumer
 from connectors.model.partition_model import PartitionModel
 from connectors.snapshots.names import SnapshotName
@@ -368,3 +370,23 @@ class Slowly:
     def take(self, partitions, records, place, skipped, due):
         self.place = place
         return place
+
+
+@pytest.mark.parametrize("client", ["confluent"], indirect=True)
+@pytest.mark.parametrize("guarantee", ["exactly_once", "at_least_once"])
+def test_a_quota_slows_a_processor_down_and_it_goes_on(kafka, tmp_path, monkeypatch, caplog, guarantee):
+    """The brokers take a burst of some seconds' worth; what an interval makes of the backlog is more than that.
+
+    The first commit may time out: its messages were under way when the broker told of the quota.
+    """
+    monkeypatch.setattr(Producer, "held_back_until", -math.inf)
+    stream = Stream(kafka, tmp_path, partitions=1, checkpoint={"every": "1s", "guarantee": guarantee})
+    stream.settings["kafka"]["producer"] = {"client_id": stream.name}
+    stream.limit_producer(stream.name, 150_000)
+    records = phishing(15_000)
+    stream.produce(records)
+    with running(stream.config()) as process:
+        stream.assert_exact(records)
+        process.end()
+    assert "a quota of broker 1 holds this producer back" in caplog.text
+    assert caplog.text.count("reset:") <= 1

@@ -2,11 +2,12 @@
 
 import contextlib
 import logging
+import os
 import re
 import sys
 import threading
 import time
-from typing import Any, Literal
+from typing import Any, Literal, TextIO
 
 import orjson
 
@@ -147,3 +148,17 @@ def say_last(error: Exception) -> None:
     elif sys.stderr is not None:  # `print` would take standard output in its place, which may be data
         with contextlib.suppress(OSError):  # of a full disk, or a reader that has ended: the exit code stays
             print(without_controls(str(error)), file=sys.stderr)
+
+
+def drop_unwritten(stream: TextIO | None) -> None:
+    """Drop what standard output or standard error did not take, on a full disk for example.
+
+    Python tries to write it once more at its very end. If that fails too, the exit code is 120, whatever it was.
+    """
+    if stream is None or stream.closed:
+        return
+    try:
+        stream.flush()
+    except OSError:
+        with open(os.devnull, "wb") as nothing:
+            os.dup2(nothing.fileno(), stream.fileno())

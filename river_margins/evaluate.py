@@ -1,7 +1,7 @@
 """Progressive validation, in one call of the model for each example."""
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 from river import base, evaluate
 from river.active.base import ActiveLearningClassifier
@@ -11,8 +11,10 @@ from river_margins.pipeline import count_rounds
 
 __all__ = ["progressive"]
 
+Given = TypeVar("Given", bound=Metric)
 
-def progressive(dataset: Iterable[Any], model: Any, metric: Metric) -> Metric:
+
+def progressive(dataset: Iterable[Any], model: Any, metric: Given) -> Given:
     """Predict, measure and learn each example in turn: the result of River's `progressive_val_score`, in less time.
 
     `predict_learn_one` reads each example once. For a metric of a confusion matrix alone, such as Accuracy or F1, equal
@@ -51,7 +53,8 @@ def progressive(dataset: Iterable[Any], model: Any, metric: Metric) -> Metric:
     """
     _refuse_mistaken(dataset, model, metric)
     if not (hasattr(model, "predict_learn_one") and metric.works_with(model) and _needs_labels(model, metric)):
-        return evaluate.progressive_val_score(dataset, model, metric)
+        evaluate.progressive_val_score(dataset, model, metric)
+        return metric
     if type(metric).update in (ClassificationMetric.update, BinaryMetric.update):
         _count(dataset, model, metric)
         return metric

@@ -3,9 +3,9 @@
 A package registers rules, spaces, kernels and learners of its own as entry points, in its `pyproject.toml`:
 
     [project.entry-points.river_margins]
-    MarginPerceptron = "my_package.rules:MarginPerceptron"
+    FixedStep = "my_package.rules:FixedStep"
 
-Snapshots and files name the class `my_package.rules.MarginPerceptron`, and can name no other class of that package. So
+Snapshots and files name the class `my_package.rules.FixedStep`, and can name no other class of that package. So
 who installs packages decides what can be imported, and a file does not.
 """
 
@@ -63,7 +63,7 @@ def name_of(kind: type) -> str | None:
     name = f"{kind.__module__}.{kind.__qualname__}"
     if name in _entry_points():
         return name if _fits(kind) else None
-    for other in names():  # a package may register it where it imports it, such as `my_package.MarginPerceptron`
+    for other in names():  # a package may register it where it imports it, such as `my_package.FixedStep`
         if other.rpartition(".")[2] == kind.__name__:
             with contextlib.suppress(ImportError):
                 if find_class(other) is kind:

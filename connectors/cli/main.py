@@ -4,6 +4,7 @@ A command that ends with a ConnectorError prints it as plain sentences on standa
 exit code of that error. A command imports what it needs when it runs, so that `--help` answers at once.
 """
 
+import errno
 import gc
 import io
 import logging
@@ -22,6 +23,7 @@ from connectors.errors import ConnectorError, exit_codes
 # Packages whose versions decide what a processor does, and the modules by which one sees that they are installed.
 USED = {"river": "river", "kafka-python": "kafka", "confluent-kafka": "confluent_kafka"}
 CODES = "\n\n".join(f"{code}  {meaning}" for code, meaning in exit_codes().items())
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 COMMANDS = (
     processors.run,
     processors.lint,
@@ -83,7 +85,27 @@ def main() -> None:
             stream.reconfigure(errors="backslashreplace")
     logs.set_up(clients=logging.CRITICAL)  # a command that ends with an error says it itself, in one sentence
     try:
-        app(prog_name="river-margins")
+        _run()
     except ConnectorError as error:
         logs.say_last(error)
         sys.exit(error.exit_code)
+    finally:
+        for stream in (sys.stdout, sys.stderr):
+            logs.drop_unwritten(stream)
+
+
+def _run() -> None:
+    """Run a command. Raise ConnectorError if standard output has no room for what it prints."""
+    try:
+        try:
+            app(prog_name="river-margins")
+        except SystemExit:  # with which each command ends; what it has printed can still be in memory
+            if sys.stdout is not None:
+                sys.stdout.flush()
+            raise
+    except BrokenPipeError:  # the reader, such as `head`, has enough
+        sys.exit(1)
+    except OSError as error:
+        if error.errno not in NO_ROOM or error.filename is not None:
+            raise
+        raise ConnectorError(f"standard output cannot be written: {error.strerror}") from None

@@ -64,7 +64,7 @@ def nearest_class(name: str, known: Iterable[str]) -> str:
     ', did you mean `ROMMAClassifier`?'
     """
     known, short = list(known), name.rpartition(".")[2]
-    for wanted in (short, f"{short}Classifier"):
+    for wanted in (short, f"{short}Classifier", f"{short}Rule"):
         for each in known:
             if each.rpartition(".")[2] == wanted:
                 return f", did you mean `{each}`?"

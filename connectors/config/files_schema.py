@@ -3,6 +3,7 @@
 import os
 import pathlib
 import re
+import sys
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
@@ -198,6 +199,7 @@ class FileConfig(AnyConfig):
         """Find problems of values that are valid by themselves and contradict each other."""
         return [
             *_check_files(values),
+            *_check_paths(values),
             *_check_column_of_explanation(values),
             *_check_labels_of_files(values),
             *_check_guarantee(values),
@@ -216,6 +218,21 @@ def _check_files(values: ValidValues) -> Iterator[PathProblem]:
                 sentence = f"`{name}`: `{files[name]}` is the {other} file already, this must be another one"
                 yield PathProblem((name,), sentence, blames_key=False)
                 break
+
+
+def _check_paths(values: ValidValues) -> Iterator[PathProblem]:
+    """Find the first path that is no text in this locale: a checkpoint is JSON, and could not name it."""
+    for name in FILES:
+        path = values.get(name, "file") or ""
+        try:
+            path.encode()
+        except UnicodeEncodeError:
+            shown = os.fsencode(path).decode(errors="backslashreplace")
+            encoding = sys.getfilesystemencoding()
+            advice = "rename its folder" if encoding == "utf-8" else "use a locale with UTF-8, such as LC_ALL=C.UTF-8"
+            sentence = f"`{name}`: the path `{shown}` is not text in {encoding}: {advice}"
+            yield PathProblem((name,), sentence, blames_key=False)
+            break
 
 
 def _check_column_of_explanation(values: ValidValues) -> Iterator[PathProblem]:

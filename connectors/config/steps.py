@@ -91,6 +91,9 @@ class LearnerBuilder:
     def report_unknown_class(self, name: str, path: Path, wanted: type = object) -> None:
         from river_margins import registered
 
+        advice = "`river-margins learners` lists the learners"
+        if "." in name and not name.startswith("river."):
+            advice = "a class of another package must be registered by it, see docs/adding-a-learner.md"
         for known_name, reason in NOT_FOR_FILES.items():
             if name in (known_name, known_name.rpartition(".")[2]):
                 self.report(path, f"`{name}` cannot be a step: {reason}")
@@ -105,7 +108,7 @@ class LearnerBuilder:
         if not hint and name.startswith("river."):
             hint = " that a file may name: of River, these are transformers"
         if not hint.startswith(","):
-            hint += "; `river-margins learners` lists the learners"
+            hint += f"; {advice}"
         self.report(path, f"there is no class `{name}`{hint}")
 
     def build(self, name: str, kind: type, parameters: dict[str, Any], path: Path) -> Any:
@@ -165,7 +168,9 @@ class LearnerBuilder:
             return river_steps.NUMBERS.get(value, value)
         part = find_class(name) if isinstance(name, str) and not is_rivers else None
         if part is None and isinstance(name, str) and key in PARTS and not is_rivers:
-            self.report_unknown_class(name, path)
+            from river_margins.core.recipe import Recipe
+
+            self.report_unknown_class(name, path, Recipe)
             return None
         if part is None:
             return copy.deepcopy(value)

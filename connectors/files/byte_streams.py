@@ -21,7 +21,8 @@ import zstandard
 from connectors.config.files_schema import STANDARD
 
 CHUNK = 1 << 16
-UTF_16 = "it is text in UTF-16: save it in UTF-8, as a spreadsheet does with `CSV UTF-8`"
+IN_UTF_8 = "save it in UTF-8, as a spreadsheet does with `CSV UTF-8`"
+UTF_16 = f"it is text in UTF-16: {IN_UTF_8}"
 PACKED = {".gz": 1 << 15, ".zst": 1 << 10}  # bytes that are decompressed at once, which become at most 32 MB
 # How a file begins that is not the text its name promises, and what to do.
 OTHERS = {

@@ -100,7 +100,7 @@ def cells(row: bytes, delimiter: str = ",") -> list[str]:
         except csv.Error:
             found, goes_on = _read(SPACES_AFTER_QUOTE.sub('"', text), delimiter)
     except UnicodeDecodeError as error:
-        raise Reject(f"not UTF-8: byte {error.start}") from None
+        raise Reject(f"not UTF-8: byte {error.start}; save the file in UTF-8") from None
     except csv.Error as error:
         raise Reject(f"not CSV: {error}") from None
     if goes_on:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from connectors.config.files_schema import STANDARD, is_csv, is_svmlight
 from connectors.files import csv_rows, svmlight
-from connectors.files.byte_streams import CHUNK, Unfit, appending, descriptor, read_chunks
+from connectors.files.byte_streams import CHUNK, IN_UTF_8, Unfit, appending, descriptor, read_chunks
 from connectors.model.records import Record
 from connectors.model.rejects import Reject
 
@@ -159,6 +159,10 @@ class Reader:
         header = line.removeprefix(BOM)
         if re.fullmatch(rb'"?sep=."?', header.removesuffix(end_of_line)):
             raise Unfit("its first line is for Excel only: delete it, so that the names of the columns come first")
+        try:
+            header.decode()
+        except UnicodeDecodeError as error:  # such as a name with an umlaut in Windows-1252
+            raise Unfit(f"it is not text in UTF-8 (byte {error.start} of its first line): {IN_UTF_8}") from None
         try:
             self._delimiter = csv_rows.delimiter_of(header)
             columns = [name.strip() for name in csv_rows.cells(header, self._delimiter)]

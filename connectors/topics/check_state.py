@@ -148,8 +148,10 @@ def _grouped(problems: Mapping[int, list[ConnectorError]]) -> Iterator[Finding]:
         for error in problems[number]:
             kinds[NUMBERS.sub("#", str(error))].append((number, error))
     for (_, error), *others in kinds.values():
-        commands = [text for _, other in others for text in COMMANDS.findall(str(other)) if text not in str(error)]
-        own = f", with their own commands: {', '.join(commands)}" if commands else ""
+        # By partition: in one list, what one of them may choose from looks like commands to give one after the other.
+        commands = {n: [text for text in COMMANDS.findall(str(other)) if text not in str(error)] for n, other in others}
+        by_partition = "; ".join(f"partition {n}: {', '.join(found)}" for n, found in commands.items() if found)
+        own = f", with their own commands in place of those: {by_partition}" if by_partition else ""
         more = f" (the same for partition {runs_of(n for n, _ in others)}{own})" if others else ""
         yield Finding(f"{error}{more}", StateError if isinstance(error, StateError) else type(error))
 

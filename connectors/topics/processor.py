@@ -88,8 +88,10 @@ def run(config: Config, stop: Stop | None = None, health: Health | None = None) 
     """
     stop = stop or Stop()
     health = health or Health(config)
-    # A signal is noted once there is work to finish; before that, it ends the start at once.
-    with serving(health, config.metrics), _ready(config, health) as processor, stop.on_signals():
+    # A signal is noted once there is work to finish; before that, it ends the start at once. It is noted up to the end,
+    # when the process has left its group: else a second SIGTERM would make the others wait for its session.
+    with contextlib.ExitStack() as signals, serving(health, config.metrics), _ready(config, health) as processor:
+        signals.enter_context(stop.on_signals())
         return processor.run(stop)
 
 

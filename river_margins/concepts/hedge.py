@@ -5,7 +5,7 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from river import base
+from river import base, compose
 
 from river_margins.core.checks import not_negative, positive, whole
 from river_margins.families.auto import Voting, usual_classifiers
@@ -92,7 +92,7 @@ class Hedge(Voting):
 
     def __init__(
         self,
-        portfolio: Sequence[base.Classifier] | None = None,
+        portfolio: Sequence[base.Classifier | compose.Pipeline] | None = None,
         *,
         eta: float | None = None,
         horizon: int | None = None,

@@ -259,7 +259,11 @@ class AutoClassifier(Voting):
     share: float
 
     def __init__(
-        self, portfolio: Sequence[base.Classifier] | None = None, *, eta: float = 0.5, share: float = 0.001
+        self,
+        portfolio: Sequence[base.Classifier | compose.Pipeline] | None = None,
+        *,
+        eta: float = 0.5,
+        share: float = 0.001,
     ) -> None:
         vars(self).update(eta=eta, share=share, _labels=[])
         self._open(portfolio, eta, share, usual_classifiers, base.Classifier)
@@ -366,7 +370,11 @@ class AutoRegressor(_Auto, base.Regressor):
     _kind_of_experts = NumberExperts
 
     def __init__(
-        self, portfolio: Sequence[base.Regressor] | None = None, *, eta: float = 1.0, share: float = 0.001
+        self,
+        portfolio: Sequence[base.Regressor | compose.Pipeline] | None = None,
+        *,
+        eta: float = 1.0,
+        share: float = 0.001,
     ) -> None:
         vars(self).update(eta=eta, share=share)
         self._open(portfolio, eta, share, usual_regressors, base.Regressor)

@@ -1,10 +1,12 @@
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, overload
 
+from river import compose
 from typing_extensions import disjoint_base
 
 from river_margins.core.described import Described
 from river_margins.core.estimator import Estimator
+from river_margins.pipeline import Pipeline
 
 @disjoint_base
 class RowMaker(Estimator):
@@ -14,4 +16,9 @@ class RowMaker(Estimator):
     def __setstate__(self, state: Mapping[str, Any]) -> None: ...
 
 class FirstStep(Described):
-    def __or__(self, other: Any) -> Any: ...
+    @overload  # type: ignore[override]
+    def __or__(self, other: Pipeline) -> Pipeline: ...
+    @overload
+    def __or__(self, other: compose.Pipeline) -> compose.Pipeline: ...
+    @overload
+    def __or__(self, other: Any) -> Pipeline: ...

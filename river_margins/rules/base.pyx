@@ -121,10 +121,10 @@ cdef class Rule(Recipe):
     The perceptron with a margin (Krauth & Mézard 1987) in two lines:
 
     >>> import river_margins as rm
-    >>> class MarginPerceptron(rm.Rule):
+    >>> class FixedStep(rm.Rule):
     ...     def step(self, seen):
     ...         return 1.0 if seen.margin <= 0.5 else 0.0
-    >>> model = rm.MarginClassifier(MarginPerceptron(), intercept=False)
+    >>> model = rm.MarginClassifier(FixedStep(), intercept=False)
     >>> model.learn_one({"a": 1.0}, True)
     >>> model.score_one({"a": 2.0})
     2.0

@@ -19,6 +19,7 @@ from kafka.structs import MemberState, OffsetAndMetadata
 
 from connectors.kafka import RECORDS_PER_POLL, ClientError, Committed, Ownership, Record, places
 from connectors.kafka.errors import (
+    LostOwnership,
     Replaced,
     consumer_permissions,
     generation_ended,
@@ -237,6 +238,8 @@ class Consumer:
             )
 
     def confirm_membership(self) -> None:
+        if internals.is_joining(self._consumer):
+            raise LostOwnership("the group is assigning its partitions anew")
         with translated(self._permissions), contextlib.suppress(kafka_errors.RebalanceInProgressError):
             internals.send_heartbeat(self._consumer, COORDINATOR_TIMEOUT)
 

@@ -214,6 +214,15 @@ def was_replaced(consumer: KafkaConsumer) -> bool:
     return is_silent and coordinator.state is MemberState.STABLE
 
 
+def is_joining(consumer: KafkaConsumer) -> bool:
+    """Return whether the member is joining its group anew. A heartbeat of the former generation would spoil that.
+
+    The library forgets the generation when the broker refuses it. The answer to SyncGroup then comes to a member that
+    knows of none, and the member is lost.
+    """
+    return consumer._coordinator.state is MemberState.REBALANCING
+
+
 def send_heartbeat(consumer: KafkaConsumer, seconds: float) -> None:
     """Send a heartbeat now, and raise what the broker answers. The library only sends them in the background.
 

@@ -1,5 +1,6 @@
 """The commands as a user meets them: what they print, where, and the exit code."""
 
+import contextlib
 import importlib.metadata
 import io
 import json
@@ -138,17 +139,52 @@ def test_run_that_cannot_start_is_a_sentence_and_no_traceback(command, tmp_path)
     assert "Traceback" not in shown.stderr
 
 
-@pytest.mark.parametrize("format", ["plain", "json"])
-def test_the_exit_code_is_that_of_the_error_where_standard_error_takes_nothing(tmp_path, format):
-    """Like a file on a full disk: a supervisor goes by the code."""
-    (tmp_path / "bad.yaml").write_text("name: bad\n")
-    line = [sys.executable, "-m", "connectors", "run", "--log-format", format, tmp_path / "bad.yaml"]
+def run(*arguments, unbuffered, **streams):
+    """Runs a command with the buffers that a shell gives it, or without any, as in the image."""
+    line = [sys.executable, "-m", "connectors", *map(str, arguments)]
+    environment = os.environ | {"PYTHONUNBUFFERED": unbuffered}
+    return subprocess.run(line, check=False, text=True, timeout=120, env=environment, **streams)
+
+
+@contextlib.contextmanager
+def pipe_without_reader():
     reading, writing = os.pipe()
     os.close(reading)
     try:
-        assert subprocess.run(line, check=False, stderr=writing, timeout=120).returncode == errors.ConfigError.exit_code
+        yield writing
     finally:
         os.close(writing)
+
+
+UNBUFFERED = pytest.mark.parametrize("unbuffered", ["", "1"], ids=["shell", "container"])
+
+
+@UNBUFFERED
+@pytest.mark.parametrize("format", ["plain", "json"])
+def test_the_exit_code_is_that_of_the_error_where_standard_error_takes_nothing(tmp_path, format, unbuffered):
+    """Like a file on a full disk: a supervisor goes by the code."""
+    (tmp_path / "bad.yaml").write_text("name: bad\n")
+    with pipe_without_reader() as stderr:
+        done = run("run", "--log-format", format, tmp_path / "bad.yaml", unbuffered=unbuffered, stderr=stderr)
+    assert done.returncode == errors.ConfigError.exit_code
+
+
+@UNBUFFERED
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="Linux has a device that is always full")
+@pytest.mark.parametrize("arguments", [["explain", EXAMPLE], ["--help"]], ids=["explain", "help"])
+def test_standard_output_on_a_full_disk_is_a_sentence_and_no_traceback(arguments, unbuffered):
+    """What is still in memory when the command ends is written then, and counts as well."""
+    with open("/dev/full", "w") as full:
+        done = run(*arguments, unbuffered=unbuffered, stdout=full, stderr=subprocess.PIPE)
+    assert done.returncode == errors.ConnectorError.exit_code
+    assert done.stderr == "standard output cannot be written: No space left on device\n"
+
+
+@UNBUFFERED
+def test_a_reader_that_has_ended_is_no_traceback(unbuffered):
+    with pipe_without_reader() as stdout:
+        done = run("explain", EXAMPLE, unbuffered=unbuffered, stdout=stdout, stderr=subprocess.PIPE)
+    assert (done.returncode, done.stderr) == (1, "")
 
 
 @pytest.mark.usefixtures("kafka")  # skips, or fails in CI, where no Kafka can be had

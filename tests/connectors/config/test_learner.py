@@ -48,6 +48,20 @@ def test_a_step_is_never_a_part():
     assert "did you mean" not in said
 
 
+def test_a_part_is_never_a_learner():
+    """`ROMMA` is a learner as a step, and a rule as the rule of a learner."""
+    for wrong, right in {"ROMMA": "ROMMARule", "MarginPerceptro": "MarginPerceptronRule"}.items():
+        ((_, said),) = assemble([{"MarginClassifier": {"rule": wrong}}])[1]
+        assert said == f"there is no class `{wrong}`, did you mean `{right}`?"
+
+
+def test_a_class_of_a_package_that_registers_none():
+    name, told = "my_package.rules.FixedStep", "must be registered by it, see docs/adding-a-learner.md"
+    for steps in ([name], [{"MarginClassifier": {"rule": {name: {"margin": 0.5}}}}]):
+        ((_, said),) = assemble(steps)[1]
+        assert said == f"there is no class `{name}`; a class of another package {told}"
+
+
 def test_one_mistake_is_told_once():
     for parameters in ({"classes": "true, false"}, {"intercept": "off"}):
         assert len(assemble([{"PAClassifier": parameters}])[1]) == 1

@@ -873,7 +873,7 @@ def test_damaged_input_is_read_up_to_the_damage(tmp_path, suffix):
         (b"PK\x03\x04 and more", "it is a zip archive, or a workbook of a spreadsheet"),
         (gzip.compress(b"id,a,y\n", mtime=0), "it is compressed by gzip: let its name end with `.gz`"),
         (zstandard.compress(b"id,a,y\n"), "it is compressed by zstd: let its name end with `.zst`"),
-        (b"id,\xff\n", "names no columns: not UTF-8: byte 3; the file must be CSV in UTF-8"),
+        ("id,Größe,y\n".encode("cp1252"), r"not text in UTF-8 \(byte 5 of its first line\): save it in UTF-8, as a"),
         (b"id,a,z\n1,2,3\n", "has no column `y`; its columns are `id`, `a`, `z`$"),
         (b"id|a|y\n1|2|3\n", r"has no column `id`; its columns are `id\|a\|y`$"),
         (b"id," + b",".join(b"f%d" % n for n in range(99)) + b"\n", "`f8` and 90 more$"),
@@ -885,6 +885,28 @@ def test_a_header_that_cannot_be_used(tmp_path, content, said):
     folder.put(content)
     with pytest.raises(StartError, match=said):
         folder.run()
+
+
+@pytest.mark.skipif(sys.getfilesystemencoding() != "utf-8", reason="needs a locale with UTF-8")
+def test_a_folder_whose_name_is_not_utf_8(tmp_path):
+    """Such as one of an old archive. The first checkpoint could not name it."""
+    path = os.fsdecode(os.fsencode(tmp_path) + b"/R\xe4ume/in.csv")
+    text = "name: a\nlearner: [PAClassifier]\nrecord: {label: y}\n"
+    (tmp_path / "a.yaml").write_text(text + "input: {file: in.csv}\noutput: {file: out.csv}\n")
+    os.makedirs(os.path.dirname(path))
+    (tmp_path / "a.yaml").rename(os.path.join(os.path.dirname(path), "a.yaml"))
+    line = [sys.executable, "-m", "connectors", "run", "a.yaml"]
+    done = subprocess.run(
+        line,
+        check=False,
+        cwd=os.path.dirname(path),
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+    )
+    assert done.returncode == 2
+    place = f"{tmp_path}/R\\xe4ume/in.csv"
+    assert done.stderr == f"a.yaml:4:8: `input`: the path `{place}` is not text in utf-8: rename its folder\n"
 
 
 @pytest.mark.parametrize("kind", ["ndjson", "JSONL", "jsonl.GZ", "CSV", "tsv", "Csv.Gz"])

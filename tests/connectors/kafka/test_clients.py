@@ -12,6 +12,7 @@ from confluent_kafka import KafkaError, KafkaException
 from kafka import KafkaAdminClient, KafkaProducer, TopicPartition
 from kafka.admin import ConfigResource, ConfigResourceType
 from kafka.errors import KafkaConnectionError
+from kafka.structs import MemberState
 
 from connectors.errors import StartError
 from connectors.kafka import (
@@ -257,6 +258,22 @@ def test_an_instance_that_was_replaced_can_know_it(place):
     with pytest.raises(Replaced):
         older.confirm_membership()
     newer.confirm_membership()
+
+
+def test_a_member_that_joins_again_is_not_asked_for_its_former_generation(place):
+    """The library would forget the new one, and so lose its place in the group."""
+    if place.library != "kafka-python":
+        pytest.skip("confluent-kafka answers from what it knows")
+    member = place.consumer("same", heartbeat_interval_ms=300)
+    member.join()
+    join(member, {0, 1})
+    coordinator = member._consumer._coordinator
+    asked = []
+    coordinator._send_heartbeat_request = lambda: asked.append(1)
+    coordinator.state = MemberState.REBALANCING
+    with pytest.raises(LostOwnership):
+        member.confirm_membership()
+    assert not asked
 
 
 def test_headers_and_timestamp_go_and_come(place):

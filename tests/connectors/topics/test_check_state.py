@@ -9,7 +9,7 @@ from kafka.structs import OffsetAndMetadata
 
 from connectors import cli
 from connectors.errors import StartError, StateError
-from connectors.topics import check_broker, check_state, processor
+from connectors.topics import check_broker, check_state, processor, startup
 from connectors.topics.advice import keep_model
 from connectors.topics.offset_metadata import OffsetMetadata
 from tests.helpers.streams import BOTH_CLIENTS, Stream, ended, phishing, running, wait_for
@@ -72,9 +72,22 @@ def test_all_is_found_at_once(learned):
     assert len(said) == len(expected)
     (lost,) = [sentence for _, sentence in said if "offset 30 of partition 3" in sentence]
     assert lost.endswith(
-        "--empty --offset 20 --partition 3` (the same for partition 7, with their own commands: "
-        "`river-margins snapshots rewind FILE --empty --offset 20 --partition 7`)"
+        "--empty --offset 20 --partition 3` (the same for partition 7, with their own commands in place of those: "
+        "partition 7: `river-margins snapshots rewind FILE --empty --offset 20 --partition 7`)"
     )
+
+
+def test_the_commands_of_a_partition_stand_together(learned):
+    """They are alternatives: an empty model, the newest one, and the one before it."""
+    with learned.admin() as admin:
+        admin.delete_group_offsets(learned.name, [learned.place(number) for number in (5, 6, 7)])
+    (found,) = [each.sentence for each in findings(learned) if each.kind]
+    restorer = startup.make_first_restorer(learned.config(), learned.config().kafka.consumer_settings)
+    for number in (6, 7):
+        *_, before, last = [text for text, _ in restorer.stored.written(number)]
+        rewind = "`river-margins snapshots rewind FILE"
+        choice = f"{rewind} --empty --partition {number}`, {rewind} --to {last}`, {rewind} --to {before}`"
+        assert f"partition {number}: {choice}" in found
 
 
 def test_what_is_the_same_for_all_is_said_once(learned):

@@ -137,6 +137,31 @@ def test_sigterm_finishes_and_leaves(kafka, tmp_path):
         stream.read(stream.output, 110)
 
 
+@BOTH_CLIENTS
+def test_a_second_sigterm_does_not_keep_a_process_from_leaving(kafka, tmp_path, client):
+    """It comes after the last commit, while the connections are closed."""
+    before = """
+        from connectors.kafka import client
+        Consumer = client(%r).Consumer
+        close = Consumer.close
+        def closing(self, seconds):
+            hold()
+            close(self, seconds)
+        Consumer.close = closing
+        """
+    stream = Stream(kafka, tmp_path)
+    stream.produce(phishing(10))
+    process = start(stream.file(), before % client)
+    stream.read(stream.output, 10)
+    process.send_signal(signal.SIGTERM)
+    read_until(process, "held")
+    process.send_signal(signal.SIGTERM)
+    let_go(process)
+    _, said = process.communicate(timeout=DEADLINE)
+    assert process.returncode == 0, said
+    assert stream.member_ids() == []
+
+
 def test_a_process_that_a_failed_test_leaves_is_killed(tmp_path):
     process = start(tmp_path / "none.yaml", "hold()")
     read_until(process, "held")

@@ -64,8 +64,8 @@ def opened_admin(settings: Mapping[str, Any], seconds: float) -> Iterator[KafkaA
             timeout = {"bootstrap_timeout_ms": max(1, int(seconds * 1000))}
             admin = internals.connected(KafkaAdminClient, **admin_settings(settings) | timeout)
         except kafka_errors.KafkaTimeoutError as error:
-            # the last attempt is often cut off by the time-out: that a broker refuses the user says more
-            said = "; ".join([str(error), *(internals.authentication_failures(reasons) or reasons)[-1:]])
+            # the last attempt is often cut off by the time-out: a refusal says more
+            said = "; ".join([str(error), *(internals.refusals(reasons) or reasons)[-1:]])
             raise translate(kafka_errors.KafkaError(said)) from error
         try:
             yield admin

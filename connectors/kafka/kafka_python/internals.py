@@ -496,9 +496,10 @@ def connection_failures() -> Iterator[list[str]]:
         logger.propagate = propagates
 
 
-def authentication_failures(reasons: Sequence[str]) -> list[str]:
-    """Return those of `connection_failures` that say that the broker refuses the user, or SASL."""
-    return [reason for reason in reasons if re.search("AuthenticationFailed|IllegalSaslState|UnsupportedSasl", reason)]
+def refusals(reasons: Sequence[str]) -> list[str]:
+    """Return those of `connection_failures` that say that one side refuses the other: the user, SASL, a certificate."""
+    said = r"AuthenticationFailed|IllegalSaslState|UnsupportedSasl|\[SSL: "
+    return [reason for reason in reasons if re.search(said, reason)]
 
 
 def _return_data_first(receive: Callable[[Any], tuple[bytes, Any]]) -> Callable[[Any], tuple[bytes, Any]]:

@@ -492,12 +492,12 @@ def test_connection_failures():
     assert not logging.getLogger(internals.CONNECTION_LOGGER).handlers
 
 
-def test_authentication_failures():
-    """That the log names this class is tested with a broker that refuses a password, in `test_security`."""
-    name = kafka_errors.SaslAuthenticationFailedError.__name__
-    assert internals.authentication_failures([f"closed: {name}", "closed"]) == [f"closed: {name}"], broken(
-        internals.authentication_failures
-    )
+@pytest.mark.parametrize(
+    "name", [kafka_errors.SaslAuthenticationFailedError.__name__, "[SSL: SSLV3_ALERT_CERTIFICATE_UNKNOWN]"]
+)
+def test_refusals(name):
+    """That the log names these is tested in `test_security`, with a broker that refuses a password or a certificate."""
+    assert internals.refusals([f"closed: {name}", "closed"]) == [f"closed: {name}"], broken(internals.refusals)
 
 
 @pytest.mark.parametrize("kind", [KafkaTCPTransport, KafkaSSLTransport])

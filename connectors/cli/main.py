@@ -95,7 +95,7 @@ def main() -> None:
 
 
 def _run() -> None:
-    """Run a command. Raise ConnectorError if standard output has no room for what it prints."""
+    """Run a command. Raise ConnectorError if standard output, or a file of its own, has no room."""
     try:
         try:
             app(prog_name="river-margins")
@@ -108,4 +108,4 @@ def _run() -> None:
     except OSError as error:
         if error.errno not in NO_ROOM or error.filename is not None:
             raise
-        raise ConnectorError(f"standard output cannot be written: {error.strerror}") from None
+        raise ConnectorError(f"standard output or a temporary file cannot be written: {error.strerror}") from None

@@ -92,7 +92,7 @@ class LearnerBuilder:
         from river_margins import registered
 
         advice = "`river-margins learners` lists the learners"
-        if "." in name and not name.startswith("river."):
+        if name.partition(".")[0] not in (name, "river", "river_margins"):
             advice = "a class of another package must be registered by it, see docs/adding-a-learner.md"
         for known_name, reason in NOT_FOR_FILES.items():
             if name in (known_name, known_name.rpartition(".")[2]):

@@ -167,10 +167,11 @@ class Consumer(Protocol):
     def alter_group_offsets(self, offsets: Mapping[int, Committed], seconds: float) -> None:
         """Commit for a group without members, all or none; LostOwnership when it has any."""
 
-    def confirm_membership(self) -> None:
-        """Return once the group has said that this is still its member; raise Replaced if another one has its instance.
+    def confirm_membership(self) -> bool:
+        """Return True once the group has said that this is still its member. Raise Replaced if it is another one.
 
-        Raise ClientError if there is no answer.
+        Return False while the group assigns its partitions anew: poll, and ask again. Raise ClientError if there is no
+        answer.
         """
 
     def join(self) -> None:

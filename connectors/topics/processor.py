@@ -346,7 +346,8 @@ class Processor:
     def _take_over(self) -> None:
         self._is_leaving = False
         if self._may_be_replaced:  # then a new producer would fence that of the successor
-            self._consumer.confirm_membership()
+            if not self._consumer.confirm_membership():
+                return  # no failure: a rebalance may take as long as the slowest member, and each poll waits for it
             self._may_be_replaced = False
         self._loop = RecordLoop(self._outbox)  # the former one holds models of partitions that others may have now
         if self._two_topics is not None:

@@ -31,6 +31,7 @@ follow_imports = silent
 """
 
 BEGINNING = """\
+from river import base
 from river_margins import *
 import river_margins as rm
 
@@ -90,6 +91,8 @@ pipeline.predict_learn_one({"a": 1.0}, True)
 pipeline.predict_one("a")  # wrong
 (rm.StandardScaler() | rm.OneHotEncoder() | rm.PAClassifier()).predict_one("a")  # wrong
 (rm.StandardScaler() | (rm.OneHotEncoder() | rm.PAClassifier())).predict_one("a")  # wrong
+learner: base.Classifier = pipeline
+learner = rm.StandardScaler() | rm.AROWClassifier()
 rm.Hedge([pipeline, rm.PAClassifier()])
 rm.AutoClassifier([pipeline, rm.PAClassifier()])
 rm.AutoRegressor([rm.StandardScaler() | rm.PARegressor(), rm.AROWRegressor()])

@@ -256,11 +256,12 @@ class Consumer:
         with self._errors.translated():
             self._commit(offsets)
 
-    def confirm_membership(self) -> None:
+    def confirm_membership(self) -> bool:
         # The library learns of it with a heartbeat. What is read meanwhile is read again.
         end = time.monotonic() + 2 * self._heartbeat_interval
         while time.monotonic() < end:
             self.poll(LONGEST_WAIT)
+        return True
 
     def leave(self) -> None:
         log.info("librdkafka cannot give up the partitions of an instance: they wait until its session has timed out")

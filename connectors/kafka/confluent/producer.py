@@ -132,7 +132,8 @@ class Producer:
             room = max(LEAST_UNDER_WAY, int(SECONDS_UNDER_WAY * self._rate)) - under_way
             if room > 0 or now > end:
                 return min(max(1, room), MESSAGES_BETWEEN_REPORTS)
-            self._fetch_outcomes(LONGEST_WAIT / 10)
+            with self._errors.translated():
+                self._producer.flush(LONGEST_WAIT / 10)  # which sends at once what would wait for `linger.ms`
 
     def _on_failure(self, error: KafkaError, message: confluent_kafka.Message, opaque: Any = None) -> None:
         self._failed.append((opaque, error, message))
@@ -208,6 +209,8 @@ class Producer:
 
 
 def _note_quota(event: confluent_kafka.ThrottleEvent) -> None:
+    if not event.throttle_time:  # that it has ended is told as well
+        return
     now = time.monotonic()
     if now > Producer.held_back_until:
         log.warning("a quota of broker %s holds this producer back: records are taken more slowly", event.broker_id)

@@ -19,7 +19,6 @@ from kafka.structs import MemberState, OffsetAndMetadata
 
 from connectors.kafka import RECORDS_PER_POLL, ClientError, Committed, Ownership, Record, places
 from connectors.kafka.errors import (
-    LostOwnership,
     Replaced,
     consumer_permissions,
     generation_ended,
@@ -237,11 +236,12 @@ class Consumer:
                 offsets_and_metadata(self._topic, offsets, self._labels), timeout_ms=int(seconds * 1000)
             )
 
-    def confirm_membership(self) -> None:
+    def confirm_membership(self) -> bool:
         if internals.is_joining(self._consumer):
-            raise LostOwnership("the group is assigning its partitions anew")
+            return False
         with translated(self._permissions), contextlib.suppress(kafka_errors.RebalanceInProgressError):
             internals.send_heartbeat(self._consumer, COORDINATOR_TIMEOUT)
+        return True
 
     def leave(self) -> None:
         internals.leave_at_close(self._consumer)

@@ -6,6 +6,7 @@ import io
 import json
 import os
 import platform
+import shlex
 import signal
 import socket
 import subprocess
@@ -177,7 +178,31 @@ def test_standard_output_on_a_full_disk_is_a_sentence_and_no_traceback(arguments
     with open("/dev/full", "w") as full:
         done = run(*arguments, unbuffered=unbuffered, stdout=full, stderr=subprocess.PIPE)
     assert done.returncode == errors.ConnectorError.exit_code
-    assert done.stderr == "standard output cannot be written: No space left on device\n"
+    assert done.stderr == "standard output or a temporary file cannot be written: No space left on device\n"
+
+
+WRITES = """
+from connectors.cli import main
+from connectors.tools.demo import topics
+
+def run():
+    with open("input", "w") as file:
+        file.write("x" * 100_000)
+
+topics.run = run
+main()
+"""
+
+
+def test_a_full_disk_for_temporary_files_is_not_taken_for_that_of_standard_output(tmp_path):
+    """The demo writes such files. The error names none."""
+    line = f"ulimit -f 20; exec {shlex.quote(sys.executable)} -B -c {shlex.quote(WRITES)} demo"
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        ["sh", "-c", line], check=False, capture_output=True, text=True, timeout=120, env=environment, cwd=tmp_path
+    )
+    assert done.returncode == errors.ConnectorError.exit_code
+    assert done.stderr == "standard output or a temporary file cannot be written: File too large\n"
 
 
 @UNBUFFERED

@@ -62,6 +62,11 @@ def test_a_class_of_a_package_that_registers_none():
         assert said == f"there is no class `{name}`; a class of another package {told}"
 
 
+def test_an_unknown_class_of_this_package_is_not_of_another_one():
+    ((_, said),) = assemble(["river_margins.LogisticRegression"])[1]
+    assert said == "there is no class `river_margins.LogisticRegression`; `river-margins learners` lists the learners"
+
+
 def test_one_mistake_is_told_once():
     for parameters in ({"classes": "true, false"}, {"intercept": "off"}):
         assert len(assemble([{"PAClassifier": parameters}])[1]) == 1

@@ -802,7 +802,7 @@ def test_a_disk_that_refuses_ends_the_work_and_spoils_nothing(folder):
     records = phishing(3000)
     folder.put(lines_of(records))
     python, path = shlex.quote(sys.executable), shlex.quote(str(folder.file()))
-    line = f"ulimit -f 60; exec {python} -m connectors run {path}"
+    line = f"ulimit -f 60; exec {python} -B -m connectors run {path}"
     done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, timeout=DEADLINE)
     assert done.returncode == StartError.exit_code and "Traceback" not in done.stderr
     assert re.search(r"the work stopped after line \d+: File too large; what no checkpoint holds", done.stderr)

@@ -8,7 +8,8 @@ import time
 from types import SimpleNamespace
 
 import pytest
-from kafka import KafkaAdminClient
+from kafka import KafkaAdminClient, KafkaConsumer
+from kafka.coordinator.assignors.range import RangePartitionAssignor
 
 from connectors.errors import FencedError, StalledError
 from connectors.kafka import ClientError, client
@@ -125,6 +126,46 @@ def test_the_older_of_two_processes_ends(stream, client):
             stream.produce(phishing(100))
             stream.assert_exact(phishing(100))
             newer.end()
+
+
+@pytest.mark.parametrize("client", ["kafka-python"], indirect=True)
+def test_a_failure_in_a_long_rebalance_waits_for_it(kafka, stream, monkeypatch, caplog):
+    """A member that works for long lets the others wait. That is no failure, or the process would end after 20."""
+    before, is_armed, answers = Processor._commit_before_rebalance, threading.Event(), []
+    module = client(stream.config().kafka.client)
+    confirm = module.Consumer.confirm_membership
+
+    def fails_once(processor):
+        if is_armed.is_set():
+            is_armed.clear()
+            processor._rebalance_error = ClientError("once")
+        else:
+            before(processor)
+
+    def noting(consumer):
+        answers.append(confirm(consumer))
+        return answers[-1]
+
+    monkeypatch.setattr(Processor, "_commit_before_rebalance", fails_once)
+    monkeypatch.setattr(module.Consumer, "confirm_membership", noting)
+    slow = KafkaConsumer(
+        stream.input,
+        group_id=stream.name,
+        bootstrap_servers=kafka.bootstrap_servers,
+        enable_auto_commit=False,
+        partition_assignment_strategy=[RangePartitionAssignor],
+    )
+    with contextlib.closing(slow), running(stream.config(instance="a")) as process:
+        wait_for(lambda: stream.members() == [2], "a member")
+        wait_for(lambda: slow.poll(100) is not None and slow.assignment(), "a second member")
+        is_armed.set()
+        with running(stream.config(instance="b")):
+            wait_for(lambda: answers.count(False) > 2, "the group is still waiting")
+            slow.close()
+            stream.produce(RECORDS[:100])
+            stream.assert_exact(RECORDS[:100])
+        process.end()
+    assert [said for said in caplog.messages if said.startswith("reset: ")] == ["reset: once"]
 
 
 def test_after_each_failure_membership_is_confirmed_before_a_new_producer(stream, monkeypatch):

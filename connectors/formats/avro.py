@@ -3,6 +3,8 @@
 import decimal
 import io
 import json
+import uuid
+from collections.abc import Callable
 from typing import Any
 
 from connectors.formats.plain import plain, plain_id
@@ -18,7 +20,8 @@ MOST_PARTS = 100_000  # of one value, without the items of its arrays and maps
 MOST_CELLS = 100_000_000  # bytes of a value, times the parts that one of its arrays and maps may become
 WHOLE = "river_margins_value"  # a record with one field has the bytes of that field
 # fastavro rounds a decimal to the precision of its schema, in a time that grows with the square of its length.
-DECIMAL, LONGEST_DECIMAL = "river-margins-decimal", 1_000  # bytes
+LONGEST_DECIMAL = 1_000  # bytes
+OURS = "river-margins-"  # begins the names of logical types that are read by readers of our own
 EXACT = decimal.Context(prec=3 * LONGEST_DECIMAL)
 SCALAR = ["null", "boolean", "long", "double", "string"]
 SCORE = ["null", "double", {"type": "map", "values": "double"}]
@@ -63,7 +66,7 @@ class Avro:
 
     def __init__(self, registry: Registry, topic: str) -> None:
         self._registry, self._subject = registry, f"{topic}-value"
-        self._schemas = ParsedSchemas(registry, _parsed)
+        self._schemas = ParsedSchemas(registry, _parsed, "AVRO")
         self._output = fastavro.parse_schema(OUTPUT)
 
     def decode(self, value: bytes) -> dict[str, Any]:
@@ -84,7 +87,10 @@ class Avro:
             raise ValueError(f"the value does not fit schema {id}: {error}") from error
         if stream.tell() < len(content):
             raise ValueError(f"{len(content) - stream.tell()} bytes follow the value of schema {id}")
-        return plain(whole[WHOLE])  # type: ignore[no-any-return]
+        try:
+            return plain(whole[WHOLE])  # type: ignore[no-any-return]
+        except ValueError as error:
+            raise ValueError(f"the value does not fit schema {id}: {error}") from None
 
     def encode(self, fields: dict[str, Any]) -> bytes:
         """Return the value for an output; its schema is registered with the first one."""
@@ -100,7 +106,31 @@ def _decimal(content: bytes, schema: Any, _: Any = None) -> decimal.Decimal:
     return decimal.Decimal(int.from_bytes(content, "big", signed=True)).scaleb(-schema.get("scale", 0), EXACT)
 
 
-LOGICAL_READERS.update({f"bytes-{DECIMAL}": _decimal, f"fixed-{DECIMAL}": _decimal})
+def _uuid(content: bytes, schema: Any, _: Any = None) -> uuid.UUID:
+    return uuid.UUID(bytes=content)
+
+
+def _or_error(logical: str, read: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a reader whose result for a content that has no such value is an error: a reader knows no names."""
+
+    def read_or_error(content: Any, schema: Any, reader_schema: Any = None) -> Any:
+        try:
+            return read(content, schema, reader_schema)
+        except (ValueError, OverflowError) as error:
+            return ValueError(f"{repr(content)[:100]} is no `{logical}`: {error}")
+
+    return read_or_error
+
+
+def _readers() -> dict[str, Callable[..., Any]]:
+    readers = LOGICAL_READERS | {"bytes-decimal": _decimal, "fixed-decimal": _decimal, "fixed-uuid": _uuid}
+    named = ((*name.split("-", 1), read) for name, read in readers.items())
+    return {f"{kind}-{OURS}{logical}": _or_error(logical, read) for kind, logical, read in named}
+
+
+OUR_READERS = _readers()
+LOGICAL_READERS.update(OUR_READERS)
+LOGICAL_TYPES = {name.partition(OURS)[2] for name in OUR_READERS}
 
 
 def _parsed(schema: Schema) -> Any:
@@ -116,10 +146,13 @@ def _parsed(schema: Schema) -> Any:
 
 
 def _to_read(schema: Any) -> Any:
-    """Return a schema with decimals of our own, and without defaults: none is used to read what was written with it."""
+    """Return a schema with our logical types, and without defaults: none is used to read what was written with it."""
     if isinstance(schema, dict):
         read = {key: _to_read(part) for key, part in schema.items() if key != "default"}
-        return read | {"logicalType": DECIMAL} if read.get("logicalType") == "decimal" else read
+        logical = read.get("logicalType")
+        if isinstance(logical, str) and logical in LOGICAL_TYPES:
+            return read | {"logicalType": OURS + logical}
+        return read
     return [_to_read(part) for part in schema] if isinstance(schema, list) else schema
 
 

@@ -46,8 +46,13 @@ class JsonSchema:
     def decode(self, value: bytes) -> dict[str, Any]:
         """Return the fields of a value."""
         id, content = split(value)
-        self._registry.schema(id)
-        fields = orjson.loads(content)
+        schema = self._registry.schema(id)
+        try:
+            fields = orjson.loads(content)
+        except orjson.JSONDecodeError as error:
+            if reason := schema.why_not("JSON"):
+                raise ValueError(f"the schema {id} cannot be used: {reason}") from error
+            raise ValueError(f"the value with schema {id} is not JSON: {error}") from error
         if not isinstance(fields, dict):
             raise ValueError("the value is not a JSON object")
         return fields

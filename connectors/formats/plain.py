@@ -17,6 +17,8 @@ def plain(value: Any) -> Any:
     """
     if value is None or type(value) in (bool, int, str):
         return value
+    if isinstance(value, ValueError):  # of one cell, which a reader leaves to us: we know the names of the fields
+        raise value
     if isinstance(value, float):
         if math.isinf(value):
             raise ValueError(f"JSON has no number {value}")

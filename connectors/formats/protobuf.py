@@ -67,7 +67,7 @@ class Protobuf:
 
     def __init__(self, registry: Registry, topic: str) -> None:
         self._registry, self._subject = registry, f"{topic}-value"
-        self._schemas = ParsedSchemas(registry, compiled)
+        self._schemas = ParsedSchemas(registry, compiled, "PROTOBUF")
         self._output: Any = None
 
     def decode(self, value: bytes) -> dict[str, Any]:
@@ -75,7 +75,10 @@ class Protobuf:
         id, content = split(value)
         file: File = self._schemas.get(id)
         path, start = _path(content)
-        kind = file.message(path)
+        try:
+            kind = file.message(path)
+        except ValueError as error:
+            raise ValueError(f"the value does not fit schema {id}: {error}") from None
         content = content[start:]
         if len(content) * kind.inner_fields > MOST_CELLS:
             raise ValueError(

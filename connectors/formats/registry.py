@@ -17,6 +17,7 @@ INSTALL = "pip install 'river-margins[registry]'"
 MAGIC = 0
 HEADER = struct.Struct(">BI")
 NOT_FOUND = (40401, 40402, 40403)  # error codes of a subject, a version and a schema
+FORMATS = {"AVRO": "avro", "PROTOBUF": "protobuf", "JSON": "json_schema"}
 NO_ID = 0  # of no schema: registries count from 1
 LARGEST_ID = 2**31 - 1  # Confluent's registry answers beyond it as if the path of its URL were wrong
 SECONDS = 5.0
@@ -42,10 +43,20 @@ class Schema(NamedTuple):
         The schema itself.
     references
         The names and texts of all schemas that it refers to, each once, and after those that it refers to itself.
+    kind
+        What the registry calls its format: `AVRO`, `PROTOBUF` or `JSON`. None: unknown.
     """
 
     text: str
     references: tuple[tuple[str, str], ...] = ()
+    kind: str | None = None
+
+    def why_not(self, kind: str) -> str | None:
+        """Return why it cannot be read as a schema of this kind; None if it is of this kind, as far as is known."""
+        if self.kind in (None, kind):
+            return None
+        named, wanted = (FORMATS.get(one, one) for one in (self.kind, kind))
+        return f"it is of the format `{named}`, and not `{wanted}`: correct the topic, its `format` or its producer"
 
 
 class Registry:
@@ -117,7 +128,7 @@ class Registry:
                     self._unknown.clear()
                 self._unknown[id] = time.monotonic() + UNKNOWN_SECONDS, type(error), str(error)
                 raise
-            self._schemas[id] = Schema(found.schema_str, tuple(references.values()))
+            self._schemas[id] = Schema(found.schema_str, tuple(references.values()), found.schema_type)
         return self._schemas[id]
 
     def forget_unknown(self) -> None:
@@ -200,10 +211,13 @@ class ParsedSchemas:
         The registry.
     parse
         Turns a schema into that form, or raises ValueError; OSError if a later attempt may succeed.
+    kind
+        What a registry calls the format of these schemas.
     """
 
-    def __init__(self, registry: Registry, parse: Callable[[Schema], Any]) -> None:
-        self._registry, self._parse, self._found = registry, parse, dict[int, Any]()
+    def __init__(self, registry: Registry, parse: Callable[[Schema], Any], kind: str) -> None:
+        self._registry, self._parse, self._kind = registry, parse, kind
+        self._found: dict[int, Any] = {}
 
     def get(self, id: int) -> Any:
         """Return the schema of an id, or raise ValueError: for one that cannot be used, without parsing it again."""
@@ -215,7 +229,7 @@ class ParsedSchemas:
             except OSError:
                 raise
             except Exception as error:  # parsers raise errors of many classes
-                found = _Unusable(str(error))
+                found = _Unusable(schema.why_not(self._kind) or str(error))
             self._found[id] = found
         if type(found) is _Unusable:
             raise ValueError(f"the schema {id} cannot be used: {found.reason}")

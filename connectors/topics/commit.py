@@ -17,6 +17,7 @@ from connectors.runtime.watchdog import watchdog
 from connectors.snapshots.check_learner import note_of
 from connectors.snapshots.retention import Superseded
 from connectors.snapshots.stores import THREADS, Store
+from connectors.topics.all_rejected import AllRejected
 from connectors.topics.assignment import Assignment, listed
 from connectors.topics.late_labels import LateLabels
 from connectors.topics.mixing import Mixer
@@ -61,6 +62,8 @@ class Committer:
         The counts of committed work.
     due
         When the next commit is due, on the clock of `time.monotonic`.
+    all_rejected
+        The warning for a processor that rejects every record.
     """
 
     def __init__(
@@ -89,6 +92,7 @@ class Committer:
         self._begun: list[tuple[concurrent.futures.Future[None], int, str]] = []
         self._writes_all_snapshots = False
         self._missing_labels = MissingLabels(log, None if config.labels else config.record.label)
+        self.all_rejected = AllRejected(log, config.input.topic if config.rejects else None)
 
     def request(self) -> None:
         """Let the next commit be due at once."""
@@ -149,6 +153,7 @@ class Committer:
             log.info("mixed and published partitions=%s", listed(self._mixing))
         examples = sum(partition.model.examples for partition in self._assignment.partitions.values())
         self._missing_labels.look(self.counts, examples)
+        self.all_rejected.look(self.counts)
 
     def _follow_newcomers(self) -> None:
         assert self._assignment.ownership is not None

@@ -258,6 +258,7 @@ class Processor:
             if not was_frozen:  # else nothing of this run, and of the program that calls it, would ever be freed
                 gc.unfreeze()
             self._committer.close()
+        self._committer.all_rejected.look(self.counts, least=1)
         log.info("ended %s", self.counts)
         return self.counts
 

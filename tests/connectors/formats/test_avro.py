@@ -35,6 +35,11 @@ TYPES = {
     "at": ({"type": "long", "logicalType": "timestamp-millis"}, AT, "2024-05-01T12:30:00+00:00"),
     "time": ({"type": "int", "logicalType": "time-millis"}, AT.time(), "12:30:00"),
     "uuid": ({"type": "string", "logicalType": "uuid"}, uuid.UUID(int=7), str(uuid.UUID(int=7))),
+    "bytes_of_uuid": (  # since Avro 1.12
+        {"type": "fixed", "name": "Id", "size": 16, "logicalType": "uuid"},
+        uuid.UUID(int=7).bytes,
+        str(uuid.UUID(int=7)),
+    ),
     "raw": ("bytes", b"abc", "abc"),
     "nothing": (["null", "string"], None, None),
     "not_a_number": ("double", float("nan"), None),
@@ -390,6 +395,34 @@ def test_a_reject_names_the_field(value):
     value = value.ljust(10, b"\0")
     with pytest.raises(ValueError, match=r"`raw`: 'utf-8' codec|`card`: `limit`: JSON has no number inf"):
         Avro(Memory({7: registries.Schema(json.dumps(schema))}), "t").decode(join(7, value))
+
+
+@pytest.mark.parametrize(
+    ("kind", "logical", "content", "shown"),
+    [
+        ("int", "date", 2**31 - 1, 2**31 - 1),
+        ("int", "time-millis", 2**30, 2**30),  # a day has 86,400,000 ms
+        ("long", "time-micros", -(2**62), -(2**62)),
+        ("long", "timestamp-millis", 1_700_000_000_000_000, 1_700_000_000_000_000),  # written in microseconds
+        ("long", "timestamp-micros", 2**62, 2**62),
+        ("long", "local-timestamp-millis", 2**62, 2**62),
+        ("long", "local-timestamp-micros", -(2**62), -(2**62)),
+        ("string", "uuid", "", "''"),
+        ("string", "uuid", "7", "'7'"),
+    ],
+)
+def test_a_reject_names_the_field_the_value_and_its_logical_type(kind, logical, content, shown):
+    """A value that a logical type cannot have may be in one field of many, in a record in a list of them."""
+
+    def schema(of):
+        return schema_of({"card": {"type": "array", "items": schema_of({"made": ["null", of]}, "Card")}})
+
+    stream = io.BytesIO()
+    fastavro.schemaless_writer(stream, fastavro.parse_schema(schema(kind)), {"card": [{"made": content}]})
+    text = json.dumps(schema({"type": kind, "logicalType": logical}))
+    sentence = f"the value does not fit schema 7: `card`: `made`: {shown} is no `{logical}`: "
+    with pytest.raises(ValueError, match=f"^{sentence}"):
+        Avro(Memory({7: registries.Schema(text)}), "t").decode(join(7, stream.getvalue()))
 
 
 def test_a_decimal_has_all_of_its_digits_and_not_too_many():

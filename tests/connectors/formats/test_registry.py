@@ -12,9 +12,11 @@ import trustme
 from confluent_kafka.schema_registry import Schema
 
 from connectors.errors import AccessError, StalledError, StartError
+from connectors.formats import codecs
 from connectors.formats import registry as formats_registry
 from connectors.formats.json_schema import OUTPUT
 from connectors.formats.registry import Registry, join
+from connectors.model.rejects import Reject
 from connectors.tools import explain
 from connectors.topics import assignment, check_broker, processor
 from connectors.topics.partition import Partition
@@ -114,6 +116,48 @@ def test_a_user_who_may_not_register_the_schema_of_the_outputs(kafka, registry, 
         with pytest.raises(AccessError, match=sentence), running(config) as process:
             process.wait()
     assert stream.committed(0).offset == 0
+
+
+SCHEMAS = {
+    "avro": ("AVRO", '{"type": "record", "name": "Event", "fields": [{"name": "id", "type": "string"}]}', b"\x02a"),
+    "protobuf": ("PROTOBUF", 'syntax = "proto3"; message Event { string id = 1; }', b"\0\x0a\x01a"),
+    "json_schema": ("JSON", '{"type": "object", "properties": {"id": {"type": "string"}}}', b'{"id": "a"}'),
+}
+
+
+@pytest.mark.parametrize("wanted", SCHEMAS)
+def test_a_reject_of_a_value_of_another_format_names_both_formats(registry, wanted):
+    """A team that changes its producers to another format, or a file that names the wrong one, sees what is wrong."""
+    parse = codecs.parser(wanted, codecs.make_codec(wanted, Registry(registry), "t"))
+    for format, (kind, text, content) in SCHEMAS.items():
+        id = registry_client(registry).register_schema(uuid.uuid4().hex, Schema(text, kind))
+        if format == wanted:
+            assert parse(join(id, content)) == {"id": "a"}
+            continue
+        sentence = (
+            f"^not {wanted}: the schema {id} cannot be used: it is of the format `{format}`, and not `{wanted}`: "
+        )
+        with pytest.raises(Reject, match=sentence):
+            parse(join(id, content))
+
+
+@pytest.mark.parametrize(
+    ("format", "content", "sentence"),
+    [
+        (
+            "protobuf",
+            b"\x02\x06",
+            r"the value does not fit schema {}: the schema has no message type number 3 at \[3\]",
+        ),
+        ("json_schema", b'{"x": NaN}', "the value with schema {} is not JSON: "),
+    ],
+)
+def test_a_reject_names_the_schema(registry, format, content, sentence):
+    kind, text, _ = SCHEMAS[format]
+    id = registry_client(registry).register_schema(uuid.uuid4().hex, Schema(text, kind))
+    parse = codecs.parser(format, codecs.make_codec(format, Registry(registry), "t"))
+    with pytest.raises(Reject, match=sentence.format(id)):
+        parse(join(id, content))
 
 
 def test_https_for_a_registry_without_tls(registry):

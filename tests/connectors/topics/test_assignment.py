@@ -238,7 +238,8 @@ def test_a_start_reads_one_snapshot(kafka, tmp_path, monkeypatch):
 def assignment(outbox=None, partitions=2):
     """An assignment whose members are not asked, and its configuration."""
     config = SimpleNamespace(
-        input=SimpleNamespace(topic="events"), labels=None, record=SimpleNamespace(label="y"), on_bad_state="pause",
+        input=SimpleNamespace(topic="events"), labels=None, rejects=None, record=SimpleNamespace(label="y"),
+        on_bad_state="pause",
         checkpoint=SimpleNamespace(guarantee="exactly_once", every=60.0),
     )  # fmt: skip
     consumer = SimpleNamespace(ownership=None, pause=lambda number: None)

@@ -116,7 +116,7 @@ def test_roles_were_exchanged_and_the_offset_moves_without_a_record():
     partition = Partition("events-0-", model, ReplayProof(7, 0, False), before.to_committed())
     partition.proof.skip_to(8)
     checkpoint = SimpleNamespace(guarantee="exactly_once", every=1.0)
-    config = SimpleNamespace(labels=None, record=SimpleNamespace(label="y"), checkpoint=checkpoint)
+    config = SimpleNamespace(labels=None, rejects=None, record=SimpleNamespace(label="y"), checkpoint=checkpoint)
     assignment, outbox = SimpleNamespace(partitions={0: partition}, told=1), SimpleNamespace(moved={0})
     committer = Committer(config, None, assignment, outbox, None, None, None, None)
     committer.write_snapshots()

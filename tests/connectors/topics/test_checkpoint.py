@@ -332,8 +332,8 @@ def test_a_commit_that_fails_before_its_offsets_are_sent_keeps_no_files(tmp_path
         restorer=SimpleNamespace(store=store, topic=SimpleNamespace(id="t")),
     )  # fmt: skip
     config = SimpleNamespace(
-        labels=None, record=Record(label="y"), checkpoint=SimpleNamespace(guarantee="exactly_once", every=1.0),
-        snapshots=SimpleNamespace(every=None),
+        labels=None, rejects=None, record=Record(label="y"),
+        checkpoint=SimpleNamespace(guarantee="exactly_once", every=1.0), snapshots=SimpleNamespace(every=None),
     )  # fmt: skip
     outbox = SimpleNamespace(
         moved=set(numbers), add_moved=lambda numbers: None, flush=lambda seconds: None, check_sends=refuse

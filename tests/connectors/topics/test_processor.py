@@ -585,6 +585,33 @@ def test_two_processes_with_one_instance_end(kafka, tmp_path, monkeypatch):
     assert "`instance: same`" in str(errors[0])
 
 
+@pytest.mark.parametrize("good", [0, 1])
+def test_a_processor_that_rejects_every_record_says_so(kafka, tmp_path, caplog, good):
+    """Such as one whose `record.format` is missing. The rejects are in their topic, and the log only counts them."""
+    stream, said = Stream(kafka, tmp_path, partitions=1), "could be processed so far; the last one: not JSON"
+    with running(stream.config()) as process:
+        stream.produce([*phishing(good), *[b"\0\0\0\0\x07\x02a"] * 12])
+        wait_for(lambda: (found := stream.committed(0)) and found.offset == 12 + good, "a commit")
+        if not good:
+            wait_for(lambda: f"no record of `{stream.input}` {said}" in caplog.text, "the warning")
+        process.end()
+    assert caplog.text.count(said) == (not good)
+
+
+@pytest.mark.parametrize("rejects", [None, True])
+def test_a_short_run_that_rejects_every_record_says_so_at_its_end(kafka, tmp_path, caplog, rejects):
+    """Without a topic for the rejects, the log has each of them already."""
+    stream = Stream(kafka, tmp_path, partitions=1)
+    if rejects is None:
+        del stream.settings["rejects"]
+    stream.produce([b"\0"])
+    with running(stream.config()) as process:
+        wait_for(lambda: (found := stream.committed(0)) and found.offset == 1, "a commit")
+        assert "could be processed" not in caplog.text
+        process.end()
+    assert ("could be processed so far; the last one: not JSON" in caplog.text) == bool(rejects)
+
+
 def test_a_wrong_field_as_the_label(kafka, tmp_path, caplog):
     stream = Stream(kafka, tmp_path, record={"id": "id", "label": "why"})
     stream.produce(phishing(1_000, unlabelled=1_000))  # a null label would be a null feature

@@ -117,7 +117,7 @@ def _or_error(logical: str, read: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return read(content, schema, reader_schema)
         except (ValueError, OverflowError) as error:
-            return ValueError(f"{repr(content)[:100]} is no `{logical}`: {error}")
+            return ValueError(f"{content!r:.100} is no `{logical}`: {error}")
 
     return read_or_error
 

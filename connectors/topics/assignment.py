@@ -292,8 +292,9 @@ class Assignment:
         """
         if self.ownership is None:
             return
+        moment = time.monotonic()
         for number, partition in self.partitions.items():
-            if partition.held_until <= time.monotonic():
+            if partition.held_until <= moment:
                 self.seek(number)
         for number, committed, loaded in self._loading.take_finished():
             try:

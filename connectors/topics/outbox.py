@@ -30,7 +30,6 @@ log = logging.getLogger(__name__)
 # message. Of several messages that one record leads to, each has its own source too.
 Tag = tuple[Any, ...]
 PUBLISHED = -1  # in place of the offset, for what a partition tells the other ones
-CLOCKS = "if the time is the reason, check the clocks of this host and of the broker"
 TRY_AGAIN = 60.0  # seconds after which a size or a timestamp that a topic has refused is tried again
 
 
@@ -258,7 +257,8 @@ class Outbox:
             is_again = now - self._present_until < TRY_AGAIN
             self._present_until = now + TRY_AGAIN if is_again else now
         else:
-            log.error("a message is refused, also with the present time: %s; %s", error, CLOCKS)
+            advice = "if the time is the reason, check the clocks of this host and of the broker"
+            log.error("a message is refused, also with the present time: %s; %s", error, advice)
 
     def send_offsets(self, offsets: Mapping[int, Committed], ownership: Ownership) -> None:
         """Add offsets to the transaction."""

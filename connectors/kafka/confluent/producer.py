@@ -32,7 +32,7 @@ LONGEST_WAIT = 0.1  # seconds of one wait for outcomes
 # librdkafka reports one record of several as invalid, whatever the reason; another one than its timestamp is rare
 _BAD_TIMESTAMP = {KafkaError.INVALID_TIMESTAMP, KafkaError.INVALID_RECORD}
 NO_KEY = "; it has no key, which a topic with `cleanup.policy=compact` does not take"
-MESSAGES_BETWEEN_REPORTS = 200  # after as many, outcomes are fetched, so that they take no memory
+MESSAGES_BETWEEN_REPORTS = 200  # after as many, outcomes are fetched, and a quota is noticed
 # While a quota holds the producer back: how many messages may be under way in any case, and for how long at the rate at
 # which the brokers took them in the last seconds. After a burst they take nothing for seconds, up to the time-out.
 LEAST_UNDER_WAY, SECONDS_UNDER_WAY = 100, 0.3

@@ -1,6 +1,7 @@
 """The clients behind their interface, on a real Kafka; the defects of the libraries that we fence are pinned here."""
 
 import contextlib
+import math
 import time
 import uuid
 from concurrent.futures import ThreadPoolExecutor
@@ -29,6 +30,7 @@ from connectors.kafka import (
     TooLarge,
     client,
 )
+from connectors.kafka.confluent import producer as confluent_producer
 from connectors.kafka.kafka_python import producer as kafka_python_producer
 from connectors.kafka.kafka_python import settings as kafka_python_settings
 from tests.helpers.streams import DEADLINE, wait_for
@@ -299,6 +301,15 @@ def test_a_timestamp_that_the_broker_refuses(place):
     producer.flush(DEADLINE)
     with pytest.raises(BadTimestamp):
         producer.check()
+
+
+def test_the_end_of_a_quota_holds_nothing_back(monkeypatch):
+    """Librdkafka tells of it as well, with a time of 0."""
+    monkeypatch.setattr(confluent_producer.Producer, "held_back_until", -math.inf)
+    confluent_producer._note_quota(SimpleNamespace(broker_id=1, throttle_time=0.0))
+    assert confluent_producer.Producer.held_back_until == -math.inf
+    confluent_producer._note_quota(SimpleNamespace(broker_id=1, throttle_time=0.5))
+    assert confluent_producer.Producer.held_back_until > time.monotonic()
 
 
 def test_a_message_without_a_key_to_a_compacted_topic(place, kafka):

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from connectors.model.counts import Counts
     from connectors.runtime.health import Health
     from connectors.runtime.stop import Stop
-    from connectors.tools.evaluate import Result
+    from connectors.tools.result import Result
 
 __all__ = [
     "AccessError",

@@ -38,7 +38,8 @@ from connectors.model.partition_model import PartitionModel
 from connectors.model.process_record import process_record
 from connectors.model.records import Decoder, Record
 from connectors.model.rejects import log_reject
-from connectors.runtime.health import Health, serving
+from connectors.runtime.health import Health
+from connectors.runtime.server import serving
 from connectors.runtime.start_line import log_start
 from connectors.runtime.stop import Stop
 from connectors.snapshots.check_learner import note_of

@@ -2,31 +2,29 @@
 
 import time
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import orjson
 
 from connectors.model.contest import ContestModel
 from connectors.model.counts import Counts
+from connectors.runtime.health import Health
 from connectors.runtime.history import LEARNER, History, Judged, judged_by
 from connectors.runtime.metrics import Metrics, by_class
 from connectors.runtime.top_weights import Sample
-
-if TYPE_CHECKING:
-    from connectors.runtime.health import Health
 
 LARGEST = 1e150  # of a score that is shown, so that differences stay finite
 BARS = 24  # of the histogram of scores
 TAILS = (1.0, 99.0)  # percentiles: scores beyond them count in the outermost bars
 
 
-def as_json(health: "Health", history: History) -> bytes:
+def as_json(health: Health, history: History) -> bytes:
     """Return the state of a processor as a JSON object. Text that UTF-8 cannot hold becomes `?`."""
     return orjson.dumps(_state(health, history), default=str)
 
 
-def _state(health: "Health", history: History) -> dict[str, Any]:
+def _state(health: Health, history: History) -> dict[str, Any]:
     metrics, work = health.metrics, health.metrics.work
     counts, is_regressor = work.counts, metrics.is_regressor
     total, before = judged_by(counts, is_regressor), history.points[0].output

@@ -3,7 +3,7 @@
 import contextlib
 import pathlib
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from connectors.config import Config, FileConfig
 from connectors.config.files_schema import FORMATS, STANDARD, is_file
@@ -20,9 +20,7 @@ from connectors.model.field_paths import FieldPath
 from connectors.model.partition_model import PartitionModel
 from connectors.model.records import Record
 from connectors.model.rejects import reason_of
-
-if TYPE_CHECKING:  # that module imports this one
-    from connectors.tools.evaluate import Result
+from connectors.tools.result import Result
 
 FEW = 1000  # probabilities that are held for records that wait no longer
 
@@ -121,7 +119,7 @@ class _Judge:
         The model. If a metric needs probabilities, those of its last prediction are kept from now on.
     """
 
-    def __init__(self, result: "Result", model: PartitionModel) -> None:
+    def __init__(self, result: Result, model: PartitionModel) -> None:
         self._result = result
         self._last: Any = None
         if result.needs_probabilities:
@@ -163,7 +161,7 @@ class _Judge:
             self._probabilities = {place: found for place, found in self._probabilities.items() if place in there}
 
 
-def measure(result: "Result", source: LateSource, remembered: int) -> Iterator[int]:
+def measure(result: Result, source: LateSource, remembered: int) -> Iterator[int]:
     """Predict and learn all records of a source, and measure each prediction when its label comes.
 
     Yield the number of predictions measured so far; after each `remembered` records and labels, the model is copied.

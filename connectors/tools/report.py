@@ -17,6 +17,7 @@ from connectors.logs import without_controls
 from connectors.model import missing_labels
 from connectors.tools import evaluate, progress
 from connectors.tools.check_save import check_save
+from connectors.tools.result import Result
 from river_margins import snapshot
 
 KNOWN = (
@@ -36,7 +37,7 @@ def run(
     labels: str | None = None,
     time: str | None = None,
     label_time: str | None = None,
-) -> evaluate.Result:
+) -> Result:
     """Evaluate the learner of a processor and show the result.
 
     Parameters
@@ -100,7 +101,7 @@ def run(
     return result
 
 
-def _remarks(config: Config | FileConfig, result: evaluate.Result, are_late: bool) -> Iterator[str]:
+def _remarks(config: Config | FileConfig, result: Result, are_late: bool) -> Iterator[str]:
     """Yield what must be known beside the table."""
     if result.unlabelled and not result.examples and config.labels is None and config.record.label is not None:
         yield missing_labels.warning(config.record.label, result.unlabelled)
@@ -119,7 +120,7 @@ def _remarks(config: Config | FileConfig, result: evaluate.Result, are_late: boo
         yield f"{which}: {without_controls(reason)}"
 
 
-def _write(result: evaluate.Result, save: pathlib.Path | None, plot: pathlib.Path | None) -> None:
+def _write(result: Result, save: pathlib.Path | None, plot: pathlib.Path | None) -> None:
     path = save
     try:
         if save is not None:
@@ -131,7 +132,7 @@ def _write(result: evaluate.Result, save: pathlib.Path | None, plot: pathlib.Pat
         raise StartError(f"`{error.filename or path}` cannot be written: {error.strerror}") from error
 
 
-def _table(results: dict[str, evaluate.Result], name: str, rate: float) -> Table:
+def _table(results: dict[str, Result], name: str, rate: float) -> Table:
     """Return a table with a column for each model, and a header if there are several."""
     columns = [Column(title, overflow="fold") for title in ("", *results)]  # a narrow window cuts nothing off
     table, all_of = Table(*columns, title=f"progressive validation on {name}"), list(results.values())
@@ -157,7 +158,7 @@ def _shown(metric: Any) -> str:
     return f"{metric.get():.6g}" if is_lost and metric.get() else text
 
 
-def check_plot(result: evaluate.Result, path: pathlib.Path) -> None:
+def check_plot(result: Result, path: pathlib.Path) -> None:
     """Raise ConfigError, before the evaluation, if the plot after it would fail."""
     try:
         from matplotlib.backend_bases import FigureCanvasBase
@@ -169,7 +170,7 @@ def check_plot(result: evaluate.Result, path: pathlib.Path) -> None:
         raise ConfigError(f"{', '.join(f'`{name}`' for name in result.metrics)}: no single number to draw")
 
 
-def draw(result: evaluate.Result, path: pathlib.Path) -> None:
+def draw(result: Result, path: pathlib.Path) -> None:
     """Draw each metric over the number of examples, in the format that the suffix of the file names."""
     from matplotlib.figure import Figure
 

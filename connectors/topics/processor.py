@@ -36,7 +36,8 @@ from connectors.model.process_record import process_record
 from connectors.model.records import Record
 from connectors.model.rejects import Reject, log_reject
 from connectors.model.replay_proof import ReplayMismatch
-from connectors.runtime.health import Health, serving
+from connectors.runtime.health import Health
+from connectors.runtime.server import serving
 from connectors.runtime.start_line import log_start
 from connectors.runtime.stop import Stop
 from connectors.snapshots.retention import Superseded

@@ -14,7 +14,7 @@ import river.metrics
 import connectors
 import river_margins as rm
 from connectors import config, errors
-from connectors.tools import evaluate
+from connectors.tools.result import Result
 from tests.helpers.deadline import DEADLINE
 from tests.helpers.paths import ROOT
 
@@ -106,7 +106,7 @@ def test_a_requested_stop_ends_a_run(file):
 def test_evaluate_measures_what_the_command_does(file):
     settings = connectors.load(file)
     result = connectors.evaluate(settings, metrics=["Accuracy", "F1"])
-    assert isinstance(result, evaluate.Result)
+    assert isinstance(result, Result)
     assert (result.examples, result.unlabelled, result.rejected) == (4, 0, 0)
     pairs = [({"a": n}, n > 1) for n in range(4)]
     expected = river.evaluate.progressive_val_score(pairs, rm.Perceptron(), river.metrics.Accuracy())

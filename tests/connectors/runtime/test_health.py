@@ -28,7 +28,7 @@ from river import metrics as river_metrics
 from connectors import cli, config
 from connectors.errors import StartError
 from connectors.model.counts import Counts
-from connectors.runtime import health
+from connectors.runtime import health, server
 from connectors.runtime.metrics import MAX_CLASS_LENGTH, MAX_CLASSES, Metrics, by_class
 from connectors.topics import lag, processor, startup
 from connectors.topics.commit import Committer
@@ -471,9 +471,9 @@ def test_a_process_forked_meanwhile_keeps_no_port(tmp_path):
     state, address = health.Health(config.load(path)), config.schema.MetricsAddress(port=free_port())
     process = multiprocessing.get_context("fork").Process(target=time.sleep, args=(DEADLINE,))
     try:
-        with health.serving(state, address):
+        with server.serving(state, address):
             process.start()
-        with health.serving(state, address):
+        with server.serving(state, address):
             pass
     finally:
         process.kill()
@@ -484,12 +484,12 @@ def test_connections_that_say_nothing_take_neither_handles_nor_answers(tmp_path)
     path = tmp_path / "p.yaml"
     path.write_text("name: t\ninput: {file: in.csv}\nlearner: [PAClassifier]\noutput: {file: out.csv}\n")
     state, address = health.Health(config.load(path)), config.schema.MetricsAddress(port=free_port())
-    with health.serving(state, address), contextlib.ExitStack() as connections:
-        for _ in range(2 * health.MOST_CONNECTIONS):
+    with server.serving(state, address), contextlib.ExitStack() as connections:
+        for _ in range(2 * server.MOST_CONNECTIONS):
             silent = connections.enter_context(socket.create_connection((address.host, address.port), DEADLINE))
             silent.sendall(b"GET / HT")
         assert ask(address.port, "/live")[0] == 200
-        wait_for(lambda: threading.active_count() <= health.MOST_CONNECTIONS + 10, "no more threads than connections")
+        wait_for(lambda: threading.active_count() <= server.MOST_CONNECTIONS + 10, "no more threads than connections")
 
 
 def test_a_clock_that_is_set_back_makes_no_commit_younger(tmp_path, monkeypatch):

@@ -21,7 +21,7 @@ from connectors.config.schema import MetricsAddress
 from connectors.errors import StartError
 from connectors.files import processor as files
 from connectors.files.record_files import Reader
-from connectors.runtime import health
+from connectors.runtime import health, server
 from tests.connectors.runtime.test_health import NOT_READY, ask, scrape
 from tests.helpers.ports import free_port
 from tests.helpers.streams import DEADLINE, phishing, start, twin, wait_for
@@ -166,7 +166,7 @@ def test_answers_by_their_method_and_by_the_address(file):
     except OSError:
         pytest.skip("this machine has no IPv6")
     found = health.Health(config.load(file([], metrics={"port": free_port(), "host": "::1"})))
-    with health.serving(found, MetricsAddress(port=(port := free_port()), host="::1")):
+    with server.serving(found, MetricsAddress(port=(port := free_port()), host="::1")):
         for path, status in (("/live", 200), ("/ready", 503), ("/nothing", 404), ("/", 200), ("/metrics", 200)):
             answers = {}
             for method in ("GET", "HEAD"):
@@ -183,7 +183,7 @@ def test_answers_by_their_method_and_by_the_address(file):
 def test_an_address_that_is_not_of_this_machine(file):
     with (
         pytest.raises(StartError, match=r"cannot be opened: .*; check `metrics.host` and `metrics.port`$"),
-        health.serving(health.Health(config.load(file([]))), MetricsAddress(port=free_port(), host="not a host")),
+        server.serving(health.Health(config.load(file([]))), MetricsAddress(port=free_port(), host="not a host")),
     ):
         pass
 
@@ -201,7 +201,7 @@ def test_names_that_a_scraper_asks_for(tmp_path, monkeypatch):
         "name: a\ninput: {file: a.jsonl}\nlearner: [PAClassifier]\noutput: {file: b.jsonl}\n"
     )
     port = free_port()
-    with health.serving(health.Health(config.load(tmp_path / "p.yaml")), MetricsAddress(port=port)):
+    with server.serving(health.Health(config.load(tmp_path / "p.yaml")), MetricsAddress(port=port)):
         url = f"http://127.0.0.1:{port}/metrics?name[]=river_margins_records_total"
         with urllib.request.urlopen(url, timeout=DEADLINE) as answer:
             assert "\nriver_margins_records_total 0.0\n" in answer.read().decode()

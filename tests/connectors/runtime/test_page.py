@@ -21,9 +21,10 @@ from connectors.config.schema import MetricsAddress
 from connectors.files import processor as files
 from connectors.model.counts import LAST_REJECTS, LAST_SCORES, Counts
 from connectors.runtime import state, top_weights
-from connectors.runtime.health import Health, serving
+from connectors.runtime.health import Health
 from connectors.runtime.history import History
 from connectors.runtime.page import Page
+from connectors.runtime.server import serving
 from connectors.runtime.top_weights import TopWeights, _short
 from tests.connectors.runtime.test_health import ask, file_with, scrape
 from tests.connectors.runtime.test_health_of_files import file  # noqa: F401 - a fixture

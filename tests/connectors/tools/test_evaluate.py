@@ -217,7 +217,7 @@ def test_a_learner_that_knows_the_input_is_told(settings, tmp_path, capsys, is_i
 
 
 def test_the_table_and_the_plot(settings, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(ours, "MOST_POINTS", 50)
+    monkeypatch.setattr("connectors.tools.result.MOST_POINTS", 50)
     plot = tmp_path / "plot.png"
     found = report.run(settings(), "phishing", ["accuracy", "F1"], plot=plot)
     shown = capsys.readouterr().out

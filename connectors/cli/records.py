@@ -33,7 +33,7 @@ def produce(
         bool, typer.Option("--labels", help="The file has labels that come later; they go to the topic of the labels.")
     ] = False,
 ) -> None:
-    """Sends the records of a file or of a River data set to the input topic of a processor, or labels to theirs.
+    """Sends the records of a file or of a River data set to the input topic, or labels to the topic of the labels.
 
     The field `record.id` is the key of a record, and `labels.id` that of a label. A record counts as sent when all
     in-sync replicas have it.

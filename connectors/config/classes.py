@@ -60,13 +60,13 @@ def nearest_class(name: str, known: Iterable[str]) -> str:
 
     >>> nearest_class("ROMMA", ["ROMMAClassifier", "my_package.rules.ROMMA"])
     ', did you mean `my_package.rules.ROMMA`?'
-    >>> nearest_class("sklearn.ROMMA", ["ROMMAClassifier"])
+    >>> nearest_class("sklearn.romma", ["ROMMAClassifier"])
     ', did you mean `ROMMAClassifier`?'
     """
-    known, short = list(known), name.rpartition(".")[2]
-    for wanted in (short, f"{short}Classifier", f"{short}Rule"):
+    known, short = list(known), name.rpartition(".")[2].lower()
+    for wanted in (short, f"{short}classifier", f"{short}rule"):
         for each in known:
-            if each.rpartition(".")[2] == wanted:
+            if each.rpartition(".")[2].lower() == wanted:
                 return f", did you mean `{each}`?"
     return did_you_mean(name, known, CLOSE)
 

@@ -129,9 +129,9 @@ class LabelsFile(AnyLabels):
 
 class OutcomesFile(Section):
     file: WrittenFile = Field(
-        description="The file for what became of a record, JSON lines:"
-        ' `{"id", "prediction", "score", "label", "delay"}` when its label comes, with the delay in'
-        " milliseconds. At the first start it must be absent or empty."
+        description="The file of the outcomes, JSON lines. When the label of a record comes, its outcome is"
+        ' `{"id", "prediction", "score", "label", "delay"}`, with the delay in milliseconds. At the first start the'
+        " file must be absent or empty."
     )
 
 

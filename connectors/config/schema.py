@@ -110,15 +110,16 @@ class Record(Section):
     )
     nulls: Literal["absent", "reject"] | None = Field(
         default=None,
-        description="What a null feature is: `absent`, like a field that is not there, or `reject`, which rejects the"
-        " record. Without it the learner gets the null: an imputer fills it in, other steps reject the record.",
+        description="What to do with a feature that is null. `absent`: treat it like a field that is not there."
+        " `reject`: reject the record. Without this key, the learner gets the null: an imputer fills it in, other steps"
+        " reject the record.",
     )
 
     time: PathText | None = Field(
         default=None,
-        description="The field with the time of a record, by which it is ordered among the `labels`: milliseconds since"
-        " 1970, or text such as `2024-05-01T12:30:00Z` (UTC if no zone is given). It is not a feature. Between topics:"
-        " without it, the timestamp of the record; between files with `labels` it is needed.",
+        description="The field with the time of a record, which decides its place among the `labels`: milliseconds"
+        " since 1970, or text such as `2024-05-01T12:30:00Z` (UTC if no zone is given). It is not a feature. Between"
+        " topics: without it, the timestamp of the record; between files with `labels` it is needed.",
     )
 
     format: Format = Field(
@@ -161,7 +162,8 @@ SCORE = (
 
 TELLS_CHALLENGERS = (
     "Whether each output, and each outcome, also has the predictions of the challengers:"
-    ' `"challengers": {"arow": {"prediction", "score"}}`, with null for one that refused the features.'
+    ' `"challengers": {"arow": {"prediction", "score"}}`, with null for a challenger that refused the'
+    " features."
 )
 
 
@@ -199,8 +201,9 @@ class Learner(Steps):
 class Challenger(Steps):
     start_from: Annotated[pathlib.Path | Literal["input"] | None, BeforeValidator(start_of)] = Field(
         default=None,
-        description="What a new challenger starts from: a snapshot of this learner, or `input`: it reads the input from"
-        " its beginning, while the champion goes on, and then takes part. Without it: untrained.",
+        description="What a new challenger starts from: a snapshot of this learner, or `input`. With `input`, the"
+        " challenger first reads the input from its beginning, while the champion goes on, and then takes part. Without"
+        " this key, it starts untrained.",
     )
 
     @property
@@ -219,14 +222,14 @@ class AnyLabels(Section):
 
     id: PathText | None = Field(
         default=None,
-        description="The field that names the record of a label. Without it: the key of the label; in files it is"
-        " needed.",
+        description="The field that names the record of a label. Without this key, the key of the message names the"
+        " record; between files, this key is needed.",
     )
     label: PathText = Field(description="The field with the label.")
     time: PathText | None = Field(
         default=None,
-        description="The field with the time of a label, as `record.time`. Without it: its timestamp; in files it is"
-        " needed.",
+        description="The field with the time of a label, as `record.time`. Without this key, the time is the timestamp"
+        " of the message; between files, this key is needed.",
     )
     within: Within = Field(
         description="How long a record waits for its label, and a label for its record, in event time: a duration from"
@@ -240,7 +243,7 @@ class AnyLabels(Section):
     otherwise: Otherwise = Field(
         default=None,
         description="What becomes of a record whose label did not come in time. `none`: it is not learned. Any other"
-        " value, such as `false`, is the label with which it is learned then.",
+        " value, such as `false`, is the label with which the record is then learned.",
     )
 
     @property
@@ -259,7 +262,7 @@ class AnyQueries(Section):
     )
     at_most: AtMost = Field(
         description="How many labels to ask for at most in a number of consecutive records of a partition, such as"
-        " `100 per 10000`. Only records whose label could be asked for count; time does not."
+        " `100 per 10000`. Only records whose label could be asked for are counted; time plays no part."
     )
     waits: Literal["all", "asked"] = Field(
         default="all",

@@ -195,15 +195,15 @@ class Labels(AnyLabels):
     format: Format = Field(default=JSON, description="The format of the labels, as `record.format`.")
     wait: Every = Field(
         default=1.0,
-        description="How long the next record waits while the topic of the labels has nothing to read, and the next"
-        " label while the input has nothing: a duration from `10ms` to `1h`.",
+        description="How long the next record waits for labels while their topic has nothing to read, and how long the"
+        " next label waits for records while the input has nothing to read: a duration from `10ms` to `1h`.",
     )
 
 
 class Outcomes(Section):
     topic: Topic = Field(
-        description='The topic for what became of a record: `{"id", "prediction", "score", "label", "delay"}` when its'
-        " label comes, with the delay in milliseconds. It must exist."
+        description="The topic of the outcomes. When the label of a record comes, its outcome is"
+        ' `{"id", "prediction", "score", "label", "delay"}`, with the delay in milliseconds. The topic must exist.'
     )
 
 
@@ -288,8 +288,8 @@ class Config(AnyConfig):
     )
     mixing: Mixing | None = Field(
         default=None,
-        description="Lets the model of each partition become the mean of the models of all partitions now and then, see"
-        " [Mixing](mixing.md).",
+        description="Replaces the model of each partition, at intervals, by the mean of the models of all partitions,"
+        " see [Mixing](mixing.md).",
     )
     checkpoint: Checkpoint = Field(default=Checkpoint(), description="When and how progress is made durable.")
     snapshots: Snapshots = Field(

@@ -28,7 +28,9 @@ from connectors.model.partition_model import PartitionModel
 from connectors.snapshots.stores import FolderStore
 
 PARTITION = 0
-BACKWARD = "records and labels came after one with a later time: sort both files by time, and let both end alike"
+BACKWARD = (
+    "records and labels came after one with a later time: sort both files by time, and let both end at the same time"
+)
 
 
 @dataclass(frozen=True)

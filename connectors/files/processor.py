@@ -299,9 +299,9 @@ class FileProcessor:
     def _start_over(self) -> str:
         waiting = "" if self._config.labels is None else ", but nothing waits for labels any more"
         return (
-            f"to start over, move `{self._path.parent}` away, and all files that it has written; for another input, "
-            f"give the processor another `name` and other files to write (with a copy of the snapshot as `start_from` "
-            f"it goes on from that model{waiting})"
+            f"to start over, move `{self._path.parent}` away, and all files that the processor has written; for "
+            f"another input, give it another `name` and other files to write (with a copy of the snapshot as "
+            f"`start_from` it goes on from that model{waiting})"
         )
 
     # Work

@@ -32,8 +32,8 @@ OTHER = "other"
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 CERTIFICATES = {
     "mistakes": "Mistakes that the model has made in its life, as its guarantee counts them.",
-    "mistake_bound": "What these mistakes cannot exceed, by the loss of the comparator of `Watched`.",
-    "dual_progress": "What no fixed weights u go below with |u|^2/2 + C * (their hinge losses on the stream so far).",
+    "mistake_bound": "Upper bound of the mistakes of the model, by the loss of the comparator of `Watched`.",
+    "dual_progress": "Lower bound of |u|^2/2 + C * (hinge losses of u on the stream so far), for any fixed weights u.",
 }
 LONG_SECONDS = (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800, 7200, 86_400)
 
@@ -144,7 +144,7 @@ class Metrics(Collector):
             registry=registry if has_mixing else None,
         )  # fmt: skip
         self.mixing_refused = Counter(
-            "river_margins_mixing_refused", "Published models that were not mixed with, because something is wrong.",
+            "river_margins_mixing_refused", "Published models left out of a mean, because something was wrong.",
             registry=registry if has_mixing else None,
         )  # fmt: skip
         self._mixed: dict[int, float] = {}
@@ -229,7 +229,7 @@ class Metrics(Collector):
         }
         for name, (value, meaning) in totals.items():
             yield CounterMetricFamily(f"river_margins_{name}", meaning, value)
-        meaning = "Records rejected, by reason; those for `label` or `weight` were predicted."
+        meaning = "Records rejected, by reason; those for `label`, `weight` or `id` were predicted."
         rejects = CounterMetricFamily("river_margins_rejects", meaning, labels=["reason"])
         # From 0 on: `rate` and `increase` see nothing of a series that begins with its first rejects.
         kinds = (*KINDS, *KINDS_OF_LABELS) if self.has_labels else KINDS
@@ -246,11 +246,12 @@ class Metrics(Collector):
         judged = "Predictions made before their label was learned."
         yield CounterMetricFamily("river_margins_judged_predictions", judged, counts.judged)
         if self.is_regressor:
-            total, mean = "Sum of |label - prediction| of judged predictions.", "Its mean since the start."
+            total = "Sum of |label - prediction| of judged predictions."
+            mean = "Mean of |label - prediction| of judged predictions, since the start."
             yield CounterMetricFamily("river_margins_absolute_error", total, counts.error)
             yield GaugeMetricFamily("river_margins_progressive_absolute_error", mean, counts.mean_error)
         else:
-            right, part = "Judged predictions that were right.", "The part of them that was right, since the start."
+            right, part = "Judged predictions that were right.", "Share of right predictions, since the start."
             yield CounterMetricFamily("river_margins_right_predictions", right, counts.right)
             yield GaugeMetricFamily("river_margins_progressive_accuracy", part, counts.accuracy)
 
@@ -286,7 +287,7 @@ class Metrics(Collector):
         values: dict[str, tuple[str, Mapping[int, int]]] = {
             "snapshot_bytes": ("Size of the last snapshot.", self.sizes),
             "model_examples": ("Examples that the model has learned.", {n: m.examples for n, m in models.items()}),
-            "model_updates": ("How often the model has moved.", {n: m.updates for n, m in models.items()}),
+            "model_updates": ("Updates of the model.", {n: m.updates for n, m in models.items()}),
         }
         for name, (meaning, found) in values.items():
             yield self._of_partitions(name, meaning, {n: found[n] for n in sorted(models) if n in found})
@@ -302,7 +303,7 @@ class Metrics(Collector):
         """Yield how several models of a partition did on the same records; nothing for a single one."""
         if not models:
             return
-        what = "Sum of |label - prediction| of these." if self.is_regressor else "Those of them that were wrong."
+        what = "Sum of |label - prediction| of a model." if self.is_regressor else "Wrong predictions of a model."
         families = [
             self._of_models("compared_predictions", "Predictions of a model that were judged, in its life."),
             self._of_models("compared_loss", what),

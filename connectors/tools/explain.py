@@ -11,8 +11,9 @@ from river import base, compose
 
 from connectors.config import Config, FileConfig
 from connectors.config.files_schema import STANDARD, LabelsFile, OutcomesFile, QueriesFile
+from connectors.config.schema import Record
 from connectors.config.value_types import PROBABILITY, spelled
-from connectors.model.field_paths import named
+from connectors.model.field_paths import FieldPath, named
 from connectors.tools.schema import score_of
 from river_margins import river_internals, snapshot
 
@@ -72,9 +73,9 @@ def _of_topics(config: Config) -> Iterator[tuple[str, list[str]]]:
         [
             "A record that cannot be processed leaves the model as it was, bit for bit. One whose label cannot be "
             "learned is predicted all the same, and is both in the output and in the rejects.",
-            f"It goes to `{config.rejects.topic}` with its bytes and headers, and the reason in a header `reason`."
+            f"A rejected record goes to `{config.rejects.topic}` with its bytes and headers, and a header `reason`."
             if config.rejects
-            else "It is only logged and counted: there is no `rejects` topic.",
+            else "A rejected record is only logged and counted: there is no `rejects` topic.",
         ],
     )
     yield "Checkpoint", _checkpoint(config)
@@ -103,8 +104,15 @@ def _records(config: Config | FileConfig) -> list[str]:
         "reject": " A record with a feature that is null is rejected.",
         None: "",
     }
-    features = f"Features are {', '.join(listed) or 'all other fields'}.{nulls[record.nulls]}"
+    features = f"Features are {', '.join(listed) or _all_fields(record)}.{nulls[record.nulls]}"
     return [f"A record is identified by {identity}. {features}", label, *_labels(config)]
+
+
+def _all_fields(record: Record) -> str:
+    """Return which fields are features if the file lists none: a path takes its whole field away."""
+    given = [text for text in (record.id, record.label, record.weight, record.time) if text]
+    fields = dict.fromkeys(f"`{FieldPath.parse(text).keys[0]}`" for text in given)
+    return f"all fields but {_and([*fields])}" if fields else "all fields"
 
 
 def _labels(config: Config | FileConfig) -> list[str]:
@@ -400,7 +408,7 @@ def _readers_and_writers(config: FileConfig) -> Iterator[str]:
         yield "Readers may see lines that a crash removes; the same lines are then written again."
     elif config.output.file != STANDARD:
         yield "Readers may see lines that a crash removes, and that are not written again."
-    yield "Nobody may change input or output until it is done: a restart compares the SHA-256 of files."
+    yield "Nobody may change what was read or written: the next start compares the SHA-256 of the files."
 
 
 def _file(path: str, standard: str) -> str:

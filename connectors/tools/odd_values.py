@@ -151,15 +151,19 @@ class OddLabels:
 
     def __init__(self, is_weighted: bool = False) -> None:
         self._is_weighted = is_weighted
-        self._numbers = Counter[Any]()
+        self._numbers, self._judged = Counter[Any](), Counter[Any]()
         self._right, self._seen = 0, 0
 
     def see(self, label: Any, prediction: Any) -> None:
-        """Note the label of an example, and whether the prediction was right."""
-        self._seen += 1
-        self._right += bool(prediction == label)
+        """Note the label of an example, and whether the prediction was right; None came before the first label."""
         if label in self._numbers or len(self._numbers) < REMEMBERED:
             self._numbers[label] += 1
+        if prediction is None:  # no metric measures it
+            return
+        self._seen += 1
+        self._right += bool(prediction == label)
+        if label in self._numbers:
+            self._judged[label] += 1
 
     def warnings(self) -> list[str]:
         """Return a sentence for each label that is odd."""
@@ -187,10 +191,10 @@ class OddLabels:
 
     def _one_label_suffices(self) -> list[str]:
         """Say so if an answer that never changes is as often right as the learner: the accuracy alone may look good."""
-        if self._is_weighted or self._seen < LEAST or len(self._numbers) < 2:
+        if self._is_weighted or self._seen < LEAST or len(self._judged) < 2:
             return []
-        label, most = self._numbers.most_common(1)[0]
-        if self._right > most or 2 * most <= self._seen:  # less than half looks bad by itself
+        label, most = self._judged.most_common(1)[0]
+        if self._right > most or 2 * self._numbers[label] <= self._numbers.total():  # a half looks bad by itself
             return []
         return [
             f"the learner was right on {self._right:,} of {self._seen:,} examples, and always answering {label!r} is "

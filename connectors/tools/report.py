@@ -21,8 +21,8 @@ from connectors.tools.result import Result
 from river_margins import snapshot
 
 KNOWN = (
-    "the saved learner has learned the records of `input.file`: a processor that starts from it needs another input, or"
-    " it predicts what it has learned, and looks better than it is"
+    "the saved learner has learned the records of `input.file`: give a processor that starts from it another input; on"
+    " these records, its predictions look better than they are"
 )
 UPDATE_EVERY = 256  # examples between two updates of the progress bar
 

@@ -27,7 +27,7 @@ class Advice:
         if len(names) < 2:
             return ""
         return (
-            "to go back to an older model, such as that of before an upgrade (the output since then is written again): "
+            "to go back to an older model, such as one before an upgrade (the output since then is written again): "
             f"`{REWIND} --time TIME --partition {partition}`; "
         )
 

@@ -211,9 +211,9 @@ def test_a_learner_that_knows_the_input_is_told(settings, tmp_path, capsys, is_i
         (tmp_path / name).write_text(lines)
     data = None if is_input else str(tmp_path / "other.jsonl")
     report.run(settings(), data, save=tmp_path / "a.snapshot")
-    assert ("a processor that starts from it needs another input" in capsys.readouterr().out) == is_input
+    assert ("give a processor that starts from it another input" in capsys.readouterr().out) == is_input
     report.run(settings(), data)
-    assert "needs another input" not in capsys.readouterr().out
+    assert "another input" not in capsys.readouterr().out
 
 
 def test_the_table_and_the_plot(settings, tmp_path, capsys, monkeypatch):
@@ -587,11 +587,11 @@ NUMBERS, DATES = (
 MIXED, NEW = "the feature `a` is text in some records, such as 'x', and a", "nearly every text of the feature `a` comes"
 
 
-def said_of(settings, tmp_path, capsys, values, learner=ENCODED):
+def said_of(settings, tmp_path, capsys, values, learner=ENCODED, **options):
     """What an evaluation says of a feature and of labels beside the table, in lines."""
     records = [{"id": n, "b": n, "y": n % 2 == 0, "t": "blue sky"} | value for n, value in enumerate(values)]
     (tmp_path / "in.jsonl").write_text("".join(f"{json.dumps(record)}\n" for record in records))
-    report.run(settings(learner))
+    report.run(settings(learner), **options)
     _, end, below = capsys.readouterr().out.rpartition("┘")  # of the table, whose title may take several lines
     assert end
     return [line for line in below.splitlines() if line[:1].isalpha()]
@@ -677,6 +677,12 @@ def test_texts_that_no_encoder_gets_are_no_categories(settings, tmp_path, capsys
 def test_labels_that_look_like_none_or_like_another_are_told(settings, tmp_path, capsys, labels, said):
     found = said_of(settings, tmp_path, capsys, [{"y": label} for label in [*labels, *labels]], CLASSIFIER_OF_NUMBERS)
     assert len(found) == len(said) and all(text in line for text, line in zip(said, found, strict=True))
+
+
+def test_predictions_before_the_first_label_do_not_count_as_wrong(settings, tmp_path, capsys):
+    """With a delay, most predictions are None: the others are right, so no other answer is better than the learner."""
+    rows = [{"a": n % 4, "b": 0, "t": 0, "y": n % 4 > 0} for n in range(1200)]
+    assert said_of(settings, tmp_path, capsys, rows, ["StandardScaler", "PAClassifier"], delay=1000) == []
 
 
 @pytest.mark.parametrize(("factor", "is_told"), [(1.0, False), (10_000.0, True)])

@@ -44,7 +44,7 @@ def test_a_processor_between_topics(said, tmp_path):
         "group `spam`",
         "the oldest record",
         "A partition that the topic gets later begins with a new model, at its first record.",
-        "its field `nr`",
+        "its field `nr`. Features are all fields but `nr` and `is_spam`.",
         "`is_spam` is the label",
         "PAClassifier(C=0.25, mode=2",
         "Σ l² <= (R² + 1/(2C))·(|u|² + 2C·Σ l(u)²)",  # Crammer et al. 2006, theorem 5: the guarantee of the mode named
@@ -77,7 +77,7 @@ def test_what_differs_is_said(said):
         "If the topic gets more partitions, the processor ends with exit code 4.",
         "Features are `a`, `b`",
         "nothing is ever learned",
-        "It is only logged and counted",
+        "A rejected record is only logged and counted",
         "Every 60 s, offsets and models move together, after the output (at least once)",
         "so this output is there twice",
         "the newest 1 of each partition, one for each of 24 hours, one for each of 7 days",
@@ -145,6 +145,13 @@ def test_weights_are_told(said):
     text = said(TOPICS, record={"label": "y", "weight": "meta.w"})
     assert "The field `meta.w` is how much a loss on the record costs; 1 if it is absent or null." in text
     assert "how much a loss" not in said(TOPICS)
+
+
+def test_the_fields_that_are_no_features(said):
+    record = {"id": "payment.nr", "label": "payment.is_spam", "time": "at"}
+    labels = {"topic": "spam_reports", "label": "spam", "within": "2d"}
+    assert "Features are all fields but `payment` and `at`." in said(TOPICS, record=record, labels=labels)
+    assert "Features are all fields." in said(TOPICS, record={})
 
 
 def test_labels_that_come_later(said):

@@ -164,7 +164,6 @@ WITHOUT_GAIN = {
     rm.KernelSecondOrderPerceptron: MISTAKES,
     rm.Winnow: MISTAKES,
     rm.BalancedWinnow: MISTAKES,
-    rm.SCWClassifier: "its steps are limited by the variances and rarely by C: it predicts rare labels already",
 }
 
 

@@ -399,7 +399,7 @@ CONSTRUCTORS = {
     rm.CWClassifier: "(eta=0.7, *, phi=None, form='deviation', covariance='diagonal', a=1.0, "
     "max_dimension=5000, half_life=None, "
     "classes=None, intercept=True, max_features=None)",
-    rm.SCWClassifier: "(C=1.0, *, mode=1, eta=None, phi=None, covariance='diagonal', a=1.0, max_dimension=5000, "
+    rm.SCWClassifier: "(C=0.1, *, mode=1, eta=None, phi=None, covariance='diagonal', a=1.0, max_dimension=5000, "
     "half_life=None, "
     "classes=None, class_weight=None, intercept=True, max_features=None)",
     rm.IELLIPClassifier: "(b=0.3, *, c=0.1, tie_update=True, covariance='diagonal', a=1.0, max_dimension=5000, "

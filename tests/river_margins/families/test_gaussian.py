@@ -18,8 +18,8 @@ LEARNERS = {
     "NHERD": partial(rm.NHERDClassifier, C=1.0, intercept=False),
     "CW": partial(rm.CWClassifier, intercept=False),
     "CW in variances": partial(rm.CWClassifier, form="variance", intercept=False),
-    "SCW-I": partial(rm.SCWClassifier, intercept=False),
-    "SCW-II": partial(rm.SCWClassifier, mode=2, intercept=False),
+    "SCW-I": partial(rm.SCWClassifier, C=1.0, intercept=False),
+    "SCW-II": partial(rm.SCWClassifier, C=1.0, mode=2, intercept=False),
     "second-order perceptron": partial(rm.SecondOrderPerceptron, intercept=False),
     "IELLIP": partial(rm.IELLIPClassifier, intercept=False),
 }

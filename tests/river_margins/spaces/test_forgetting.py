@@ -326,9 +326,14 @@ def test_confident_learners_follow_right_labels_after_wrong_ones(model, a=2.0):
 
 
 @pytest.mark.parametrize(
-    ("model", "follows"), [(rm.SCWClassifier(half_life=300), False), (rm.SCWClassifier(mode=2, half_life=300), True)]
+    ("model", "follows"),
+    [
+        (rm.SCWClassifier(half_life=500), True),
+        (rm.SCWClassifier(half_life=1500), False),
+        (rm.SCWClassifier(C=1.0, mode=2, half_life=1500), True),
+    ],
 )
-def test_after_labels_that_are_turned_round_scw_ii_follows_as_advised(model, follows):
+def test_after_labels_that_are_turned_round_scw_follows_as_advised(model, follows):
     """Each prediction is wrong then, and shrinks the variances, although C limits the steps of SCW-I."""
     draw, right = np.random.default_rng(0), 0
     for number in range(9000):

@@ -117,4 +117,7 @@ class BuildExtensions(build_ext):
 if __name__ == "__main__":  # processes that Cython starts may import this file
     if sys.platform == "win32":
         sys.exit("river-margins needs Linux or macOS (its processors lock files as POSIX does): on Windows, use WSL")
+    # The pip that comes with an older Python looks at the dependencies before that, and blames River.
+    if sys.version_info < (3, 11):  # noqa: UP036
+        sys.exit(f"river-margins needs Python 3.11 or later, and this is {sys.version.split()[0]}")
     setup(ext_modules=extensions(), cmdclass={"build_ext": BuildExtensions})

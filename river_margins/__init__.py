@@ -16,6 +16,7 @@ try:
     from river_margins import pipeline as pipeline
 except ImportError as error:
     if importlib.util.find_spec("river_margins.pipeline") is not None:
+        error.add_note("`pip check` tells whether a package that river_margins needs is missing or too old")
         raise
     raise ImportError(  # as in a clone after `pip install .`, where Python finds the sources first
         f"`{__path__[0]}` holds sources that are not compiled: start Python in another folder to use the package that "

@@ -75,7 +75,7 @@ def _refuse_mistaken(dataset: Any, model: Any, metric: Any) -> None:
     if hasattr(dataset, "columns") or (hasattr(dataset, "shape") and getattr(dataset, "dtype", "object") != "object"):
         raise TypeError(
             f"`dataset` must yield pairs of an example and its label, and {type(dataset).__name__} does not: "
-            "river.stream.iter_pandas(X, y), iter_polars and iter_array make them"
+            "river.stream.iter_frame(X, y) and iter_array(X, y) make them"
         )
 
 

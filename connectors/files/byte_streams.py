@@ -122,7 +122,7 @@ class Sink:
     """An open output file, compressed by its suffix; `note` is called with all bytes that are added to the file."""
 
     def __init__(self, path: str, file: BinaryIO, note: Callable[[bytes], None]) -> None:
-        self._file, self._note = file, note
+        self._path, self._file, self._note = path, file, note
         self._make = COMPRESSORS.get(_suffix(path))
         self._compressor: Any = None
         self._is_on_disk = path != STANDARD
@@ -139,13 +139,24 @@ class Sink:
         if self._compressor is not None:
             self._add(self._compressor.flush())
             self._compressor = None
-        self._file.flush()
-        if self._is_on_disk:
-            os.fsync(self._file.fileno())
+        try:
+            self._file.flush()
+            if self._is_on_disk:
+                os.fsync(self._file.fileno())
+        except OSError as error:
+            raise _named(error, self._path) from error
 
     def _add(self, content: bytes) -> None:
-        self._file.write(content)
+        try:
+            self._file.write(content)
+        except OSError as error:
+            raise _named(error, self._path) from error
         self._note(content)
+
+
+def _named(error: OSError, path: str) -> OSError:
+    """Return the error with the name of its file, which an error of an open file does not have."""
+    return error if path == STANDARD else OSError(error.errno, error.strerror, path)
 
 
 @contextlib.contextmanager
@@ -161,10 +172,16 @@ def appending(path: str, length: int, note: Callable[[bytes], None]) -> Iterator
         except BlockingIOError:
             raise OSError(errno.EWOULDBLOCK, "another process writes to it") from None
         try:
-            with open(lock.fileno(), "ab", closefd=False) as file:
+            file = open(lock.fileno(), "ab", closefd=False)  # noqa: SIM115  # its end may fail, and must name the file
+            try:
                 file.truncate(length)
                 sync_folder(pathlib.Path(path).parent)
                 yield Sink(path, file, note)
+            finally:
+                try:
+                    file.close()  # what a full disk has refused is tried again
+                except OSError as error:
+                    raise _named(error, path) from error
         finally:
             fcntl.flock(lock, fcntl.LOCK_UN)  # a process that was forked meanwhile has the file open, too
 

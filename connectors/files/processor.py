@@ -333,8 +333,9 @@ class FileProcessor:
             self._end()
         except OSError as error:
             rest = "is lost" if self._config.input.file == STANDARD else "is done again by the next start"
+            refused = f"`{error.filename}`: {error.strerror}" if error.filename else error.strerror
             raise StartError(
-                f"`{self._config.input.file}`: the work stopped after line {self._input.lines}: {error.strerror}; "
+                f"`{self._config.input.file}`: the work stopped after line {self._input.lines}: {refused}; "
                 f"what no checkpoint holds {rest}"
             ) from error
         self._missing_labels.look(self.counts, self._model.examples, least=1)

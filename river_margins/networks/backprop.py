@@ -102,16 +102,15 @@ class OnlineMLP(Described, Estimator):
         return [full, *others]
 
     def _learn(self, x: Mapping[Any, Any], y: Any, w: float) -> None:
-        """Make room for an example and take one step; leave everything as it was if that would overflow."""
+        """Make room for an example and take one step; leave everything as it was if that fails."""
         features, outputs = len(self._rows.places), self._layers[-1].shape[1]
-        found = self._prepare(x, y, w)
         try:
-            self._step(found, y, w)
-        except OverflowError:
+            self._step(self._prepare(x, y, w), y, w)
+            vars(self)["n_seen"] += 1
+        except BaseException:  # of a step that would overflow, or Ctrl-C in a notebook
             self._rows.shrink(features)
             self._layers[-1] = self._layers[-1][:, :outputs].copy()
             raise
-        vars(self)["n_seen"] += 1
 
     def _step(self, x: Mapping[Any, float], y: Any, w: float) -> None:
         with np.errstate(over="ignore", invalid="ignore"):
@@ -239,7 +238,7 @@ class OnlineMLPClassifier(OnlineMLP, base.Classifier):
         known = self._labels.known
         try:
             self._learn(x, plain(y), w)
-        except OverflowError:
+        except BaseException:
             self._labels.known = known
             raise
 

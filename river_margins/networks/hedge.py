@@ -212,13 +212,13 @@ class HedgeBackpropClassifier(Described, Estimator, base.Classifier):
         self.check_label(y)
         found = net.with_constant(read_features(x))
         features, known, heads = len(self._rows.places), self._labels.known, list(self._heads)
-        if w > 0.0:  # else their random weights would change predictions
-            net.add_features(self._rows, found, FUNCTIONS[self.activation].gain, self.seed)
-        self._labels.known = self._labels.including(y)
-        self._add_outputs()
         try:
+            if w > 0.0:  # else their random weights would change predictions
+                net.add_features(self._rows, found, FUNCTIONS[self.activation].gain, self.seed)
+            self._labels.known = self._labels.including(y)
+            self._add_outputs()
             losses = self._step(found, self._labels.known.index(plain(y)), self.lr * w)
-        except OverflowError:
+        except BaseException:  # of a step that would overflow, or Ctrl-C in a notebook
             self._rows.shrink(features)
             self._labels.known, self._heads[:] = known, heads
             raise

@@ -50,7 +50,8 @@ def write(document: Any, arrays: Arrays) -> bytes:
     try:
         text = orjson.dumps(document)
     except TypeError:  # orjson refuses strings with one half of a surrogate pair
-        text = json.dumps(document, separators=(",", ":")).encode()
+        # Two escaped halves would be read as one character.
+        text = json.dumps(document, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "surrogatepass")
     tensors = {**arrays, "document": np.frombuffer(text, np.uint8)}
     data = write_safetensors(tensors, {_TITLE: f"format {FORMAT}, sha256 {_NO_DIGEST}"})
     start = data.index(_NO_DIGEST.encode())

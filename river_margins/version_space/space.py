@@ -181,26 +181,28 @@ class VersionSpace(Described, Estimator, base.Estimator):
         cut = y * self._vector("x", x)
         if self.is_empty or not cut.any():
             return
-        self._body["n_added"] += 1
         cut /= np.abs(cut).max()  # before the norm, which might overflow
         cuts = np.vstack([self._body["cuts"], cut / np.linalg.norm(cut)])
         try:
             found = self._exact(cuts) if self._is_exact() else self._sampled(cuts)
         except np.linalg.LinAlgError:  # the space is thinner than floating point can tell
             found = None
-        self._body.update(found or {"is_empty": True})
+        # All at once, also below: Ctrl-C in a notebook must not leave numbers that do not fit together.
+        self._body.update(found or {"is_empty": True}, n_added=self.n_added + 1)
 
     def grow(self, count: int) -> None:
         """Append coordinates, on which no example so far depends; they add a box [-1, 1]^count."""
-        old = len(self._body["centroid"])
-        draw = self._generator("grow")
-        points = self._body["points"]
-        self._body["shape"] = np.pad(self._body["shape"], (0, count))
-        self._body["shape"][range(old, old + count), range(old, old + count)] = 1.0 / math.sqrt(3.0)
-        self._body["cuts"] = np.pad(self._body["cuts"], ((0, 0), (0, count)))
-        self._body["centroid"] = np.pad(self._body["centroid"], (0, count))
-        self._body["points"] = np.hstack([points, draw.uniform(-1.0, 1.0, (len(points), count))])
-        self._body["log_volume"] += count * math.log(2.0)
+        old, points = len(self._body["centroid"]), self._body["points"]
+        shape = np.pad(self._body["shape"], (0, count))
+        shape[range(old, old + count), range(old, old + count)] = 1.0 / math.sqrt(3.0)
+        draw = self._generator("grow", self.n_added)
+        self._body.update(
+            shape=shape,
+            cuts=np.pad(self._body["cuts"], ((0, 0), (0, count))),
+            centroid=np.pad(self._body["centroid"], (0, count)),
+            points=np.hstack([points, draw.uniform(-1.0, 1.0, (len(points), count))]),
+            log_volume=self._body["log_volume"] + count * math.log(2.0),
+        )
 
     def _is_exact(self) -> bool:
         return self.method == "auto" and len(self._body["centroid"]) <= MOST_EXACT
@@ -211,9 +213,9 @@ class VersionSpace(Described, Estimator, base.Estimator):
             raise ValueError(f"`{name}` must be a vector of {d} finite numbers, not {values!r}")
         return vector
 
-    def _generator(self, purpose: Literal["add", "grow"]) -> np.random.Generator:
+    def _generator(self, purpose: Literal["add", "grow"], number: int) -> np.random.Generator:
         # A generator for each call needs no state, and copies of the space draw the same.
-        return np.random.default_rng([self.seed, self.n_added, ["add", "grow"].index(purpose)])
+        return np.random.default_rng([self.seed, number, ["add", "grow"].index(purpose)])
 
     def _exact(self, cuts: Array) -> dict[str, Any] | None:
         """Return what changes with the last of the cuts, or None if the space is empty."""
@@ -222,7 +224,7 @@ class VersionSpace(Described, Estimator, base.Estimator):
 
     def _sampled(self, cuts: Array) -> dict[str, Any] | None:
         """The same by random points: those cut off are replaced by moving copies of the others."""
-        draw, d = self._generator("add"), cuts.shape[1]
+        draw, d = self._generator("add", self.n_added + 1), cuts.shape[1]
         points, wanted = self._body["points"], self.samples * d
         if len(points) < wanted:  # there are none before the first cut, or before the space had more than 6 dimensions
             points = self._rounded(cuts[:-1], wanted, draw)

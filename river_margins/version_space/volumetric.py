@@ -53,9 +53,11 @@ class Polytope:
             self.cuts = np.vstack([self.cuts, direction])
             self.offsets = np.append(self.offsets, direction @ self.centre - depth)
             self._recentre()
-        except np.linalg.LinAlgError:  # the polytope is thinner than floating point can tell
+        except BaseException as error:  # also Ctrl-C in a notebook, which must not leave a cut without its offset
             self.centre, self.cuts, self.offsets = kept
-            self.inconsistent = True
+            if not isinstance(error, np.linalg.LinAlgError):
+                raise
+            self.inconsistent = True  # the polytope is thinner than floating point can tell
         return not self.inconsistent
 
     def _drop_weak_cuts(self) -> None:

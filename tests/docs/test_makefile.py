@@ -34,13 +34,17 @@ def test_an_environment_that_failed_is_not_kept(tmp_path, is_old, said):
     assert ended.returncode != 0 and said in ended.stderr and not (tmp_path / ".venv").exists()
 
 
-def test_windows_is_refused_before_anything_is_compiled():
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [("sys.platform = 'win32'", "use WSL"), ("sys.version_info = 3, 10", "needs Python 3.11 or later, and this is ")],
+)
+def test_what_cannot_work_is_refused_before_anything_is_compiled(change, said):
     code = (
-        "import runpy, sys, Cython.Build, setuptools.command.build_ext, setuptools.modified; sys.platform = 'win32'; "
+        f"import runpy, sys, Cython.Build, setuptools.command.build_ext, setuptools.modified; {change}; "
         "runpy.run_path('setup.py', run_name='__main__')"
     )
     ended = subprocess.run([sys.executable, "-c", code], check=False, cwd=ROOT, capture_output=True, text=True)
-    assert ended.returncode == 1 and "use WSL" in ended.stderr
+    assert ended.returncode == 1 and said in ended.stderr
 
 
 def test_the_sanitizers_get_the_modules_that_were_built_for_them(tmp_path):

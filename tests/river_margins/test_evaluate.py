@@ -118,7 +118,7 @@ def test_what_comes_beside_an_example_is_for_predicting_too():
         ({"metric": metrics.Accuracy}, "`metric` is the class Accuracy"),
         ({"dataset": datasets.Phishing}, "`dataset` is the class Phishing"),
         ({"metric": "Accuracy"}, "`metric` must be a metric of River, such as metrics.Accuracy(), not 'Accuracy'"),
-        ({"dataset": pandas.DataFrame({"a": [1.0], "b": [2.0]})}, "DataFrame does not: river.stream.iter_pandas"),
+        ({"dataset": pandas.DataFrame({"a": [1.0], "b": [2.0]})}, "DataFrame does not: river.stream.iter_frame"),
         ({"dataset": numpy.ones((2, 2))}, "ndarray does not"),
     ],
     ids=["model", "metric", "dataset", "text", "frame", "array"],

@@ -58,6 +58,13 @@ def test_sources_that_are_not_compiled_say_so(tmp_path):
     assert "sources that are not compiled" in said and "circular" not in said.splitlines()[-1]
 
 
+def test_an_older_river_gets_a_hint():
+    """As if another project had brought one from before `river.utils.dataframe`."""
+    code = "import sys; sys.modules['river.utils.dataframe'] = None; import river_margins"
+    said = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True).stderr
+    assert said.splitlines()[-1].startswith("`pip check` tells")
+
+
 def test_an_editor_completes_the_names_of_theory():
     assert set(rm.theory.__all__) <= set(dir(rm.theory))
     with pytest.raises(AttributeError) as raised:

@@ -4,6 +4,7 @@ The download goes to a folder of its own, under a lock, and is renamed when it i
 during the download leaves no incomplete Kafka, and one that starts at the same moment sees none.
 """
 
+import errno
 import fcntl
 import os
 import re
@@ -84,6 +85,8 @@ def _fetch(version: str, folder: Path) -> None:
                 archive.namelist()
             shutil.move(jar, jars / jar.name)
     except (OSError, RuntimeError, ValueError, zipfile.BadZipFile) as error:
+        if getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT):  # it is not the network that fails
+            raise
         raise LocalKafkaUnavailable(
             f"the jars of Apache Kafka {version} could not be fetched from Maven Central: {error}; a connection to "
             f"https://repo.maven.apache.org is needed once, later starts use `{folder}`"

@@ -805,7 +805,8 @@ def test_a_disk_that_refuses_ends_the_work_and_spoils_nothing(folder):
     line = f"ulimit -f 60; exec {python} -B -m connectors run {path}"
     done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, timeout=DEADLINE)
     assert done.returncode == StartError.exit_code and "Traceback" not in done.stderr
-    assert re.search(r"the work stopped after line \d+: File too large; what no checkpoint holds", done.stderr)
+    refused = rf"the work stopped after line \d+: `{folder.path}/out\.jsonl`: File too large; what no checkpoint holds"
+    assert re.search(refused, done.stderr)
     folder.run()
     bare = folder.config().build_learner()
     assert folder.output() == twin(bare, records) and folder.model() == snapshot.dumps(bare)

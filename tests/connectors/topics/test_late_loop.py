@@ -197,7 +197,8 @@ def result(file, answers, due, seed):
     model, labels = partition.model, partition.labels
     for batch in batches(seed, answers):
         both.take(batch, set())
-    counts, records = vars(outbox.pending), labels.waiting
+    # A copy: in Python 3.13.0 the dict of an object that the collector frees loses what is in it.
+    counts, records = dict(vars(outbox.pending)), labels.waiting
     counts |= {"last_rejects": [each[1:] for each in counts["last_rejects"]], "last_scores": [*counts["last_scores"]]}
     held = state.write_segment(records, state.Position()), state.write_manifest(records)
     read = labels.position, partition.proof.position, partition.proof.inputs, model.examples

@@ -77,6 +77,12 @@ def test_long_dicts_keep_their_order_and_bits(value):
     assert exactly(there_and_back(value)) == exactly(value)
 
 
+@pytest.mark.parametrize("halves", ["\ud800\udc00", '\x00\udbff\udfff"', "\udc00\ud800"])
+def test_two_halves_of_a_character_stay_two(halves):
+    value = {halves: 1.0, "\U00010000": 2.0, "list": [halves]}
+    assert there_and_back(value) == value
+
+
 def test_a_nan_keeps_its_bits():
     (odd,) = struct.unpack(">d", bytes.fromhex("fff8000000000123"))
     assert exactly(there_and_back([odd])) == exactly([odd])

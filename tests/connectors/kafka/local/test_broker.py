@@ -1,4 +1,5 @@
 import contextlib
+import errno
 import inspect
 import json
 import os
@@ -420,6 +421,17 @@ def test_a_truncated_jar_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyP
     with pytest.raises(LocalKafkaUnavailable, match="could not be fetched"):
         jars.kafka_jars("4.3.0")
     assert not (tmp_path / "river-margins" / "kafka-4.3.0").exists()
+
+
+def test_a_full_disk_is_not_taken_for_a_lost_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def onto_a_full_disk(version: str, repository: Path) -> Iterator[Path]:
+        yield from ()
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(jars, "_download", onto_a_full_disk)
+    with pytest.raises(LocalKafkaUnavailable, match=r"cannot be kept in `.*`: No space left on device.*XDG_CACHE_HOME"):
+        jars.kafka_jars("4.3.0")
 
 
 def test_a_cache_that_cannot_be_written_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -82,6 +82,16 @@ class TooLarge(ClientError):
         self.opaque = opaque
 
 
+def larger_than_allowed(topic: str | None) -> str:
+    """Return what a user is told of a message that the broker refuses, which itself says only that it is too large.
+
+    >>> larger_than_allowed("a")
+    'a message to `a` is larger than the `max.message.bytes` of this topic: raise it; a short message takes its place'
+    """
+    limit = "the `max.message.bytes` of this topic"
+    return f"a message to `{topic}` is larger than {limit}: raise it; a short message takes its place"
+
+
 def with_advice(kind: type[ClientError], text: str, advice: str | None, permission: str | None) -> ClientError:
     """Return an error whose text ends with what to do: the advice, else the permission to grant, else nothing.
 

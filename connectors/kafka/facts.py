@@ -9,12 +9,16 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class TopicFacts:
-    """A topic. `operations` are what the user may do with it; `configs` is empty if the user may not read them."""
+    """A topic. `operations` are what the user may do with it; `configs` is empty if the user may not read them.
+
+    `replicas` and `in_sync` are those of the partition that has the fewest; 0 are in sync if nobody leads it.
+    """
 
     partitions: int = 0
     replicas: int = 0
     operations: frozenset[str] = frozenset()
     configs: Mapping[str, str] = field(default_factory=dict)
+    in_sync: int = 0
 
 
 @dataclass(frozen=True)

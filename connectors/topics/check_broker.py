@@ -61,7 +61,7 @@ def check(config: Config, progress: Progress | None = None) -> list[Finding]:
         elif topic.partitions and not topic.configs:
             said = f"the settings of `{name}` cannot be checked: that needs `DescribeConfigs` on topic `{name}`"
             findings.append(Finding(said, None))
-        findings += [*_cleanup(role, name, topic), *_replicas(name, topic)]
+        findings += [*_cleanup(role, name, topic), *_replicas(role, name, topic)]
     findings += [*_retention(config, config.input.topic, facts)]
     if config.labels is not None:
         findings += _retention(config, config.labels.topic, facts)
@@ -182,8 +182,16 @@ def _cleanup(role: str, name: str, topic: TopicFacts) -> Iterator[Finding]:
         yield Finding(f"`{name}` ({role}) is compacted: {said}; set `cleanup.policy=delete`", StartError)
 
 
-def _replicas(name: str, topic: TopicFacts) -> Iterator[Finding]:
+def _replicas(role: str, name: str, topic: TopicFacts) -> Iterator[Finding]:
     least = int(topic.configs.get("min.insync.replicas", 1))
+    needed = 1 if role in READ else min(least, topic.replicas)  # since 3.7, Kafka asks for no more than there are
+    if topic.partitions and topic.in_sync < needed:
+        what = "nothing can be read from it" if role in READ else f"it takes no message with fewer than {needed}"
+        said = f"a partition of `{name}` ({role}) has {topic.in_sync} replicas in sync: {what}"
+        yield Finding(f"{said}; look which brokers are away", StartError)
+    elif role not in READ and 1 < topic.replicas <= least:
+        said = f"`min.insync.replicas` of `{name}` is {least}, and it has {topic.replicas} replicas"
+        yield Finding(f"{said}: it takes no message while one broker is away; lower the one or add replicas", None)
     if topic.replicas and least > topic.replicas:
         said = f"`min.insync.replicas` of `{name}` is {least}, and it has {topic.replicas} replicas"
         yield Finding(f"{said}: Kafka before 3.7 takes no record for it; lower the one or add replicas", None)

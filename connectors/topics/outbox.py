@@ -251,7 +251,7 @@ class Outbox:
         If that comes again within a minute, as from a device with a wrong clock, do so for the next minute.
         """
         if self._keeps_timestamps:
-            log.warning("`%s` refuses a timestamp, so records get the present time: %s", self._output, error)
+            log.warning("a topic refuses a timestamp, so records get the present time: %s", error)
             self._keeps_timestamps, self._has_bad_timestamps = False, True
             now = time.monotonic()
             is_again = now - self._present_until < TRY_AGAIN

@@ -51,7 +51,8 @@ def _topic(admin: Admin, name: str, future: Any, seconds: float) -> TopicFacts |
         raise
     replicas = min(len(partition.replicas) for partition in topic.partitions)
     configs = _configs(admin, ResourceType.TOPIC, name, seconds)
-    return TopicFacts(len(topic.partitions), replicas, _names(topic.authorized_operations), configs)
+    in_sync = min(len(each.isr) if each.leader is not None else 0 for each in topic.partitions)
+    return TopicFacts(len(topic.partitions), replicas, _names(topic.authorized_operations), configs, in_sync)
 
 
 def _configs(admin: Admin, kind: ResourceType, name: str, seconds: float) -> dict[str, str]:

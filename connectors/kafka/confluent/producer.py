@@ -3,13 +3,10 @@
 - A producer is never used again after an error. Its remaining messages are dropped, so that closing waits for nothing.
 - Errors that belong to no call, such as a wrong password, come by a callback, and the next call raises them.
 - What the library does not document is in `connectors.kafka.confluent.internals`.
-- The library takes up to 100,000 messages at once. Where a quota lets the brokers take few, a commit that waits for all
-  of them would time out, and so would the next one with the same messages: `send` waits then.
+- The library takes up to 100,000 messages at once, also those that a quota lets the brokers take slowly: `send` waits.
 """
 
 import functools
-import logging
-import math
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -22,9 +19,8 @@ from connectors.kafka.confluent import internals
 from connectors.kafka.confluent.consumer import offsets_and_metadata
 from connectors.kafka.confluent.errors import ErrorTranslator
 from connectors.kafka.confluent.settings import ONE_MESSAGE_PER_BATCH, PRODUCER, merged
-from connectors.kafka.errors import no_generation, no_outcome, producer_permissions
-
-log = logging.getLogger(__name__)
+from connectors.kafka.errors import larger_than_allowed, no_generation, no_outcome, producer_permissions
+from connectors.kafka.quota import LONGEST_STOP, Quota, size_of
 
 INIT_TIMEOUT = 10.0  # seconds to find the coordinator of the transactions
 QUEUE_TIMEOUT = 10.0  # seconds to wait for room in a full queue of messages
@@ -33,21 +29,14 @@ LONGEST_WAIT = 0.1  # seconds of one wait for outcomes
 _BAD_TIMESTAMP = {KafkaError.INVALID_TIMESTAMP, KafkaError.INVALID_RECORD}
 NO_KEY = "; it has no key, which a topic with `cleanup.policy=compact` does not take"
 MESSAGES_BETWEEN_REPORTS = 200  # after as many, outcomes are fetched, and a quota is noticed
-# While a quota holds the producer back: how many messages may be under way in any case, and for how long at the rate at
-# which the brokers took them in the last seconds. After a burst they take nothing for seconds, up to the time-out.
-LEAST_UNDER_WAY, SECONDS_UNDER_WAY = 100, 0.3
-SECONDS_OF_RATE, SECONDS_HELD_BACK = 10.0, 300.0  # by default, brokers measure for 11 s
-LONGEST_STOP = 0.5  # seconds, for a commit that is due
 
 
 class Producer:
     """An idempotent producer, transactional with a `transactional_id`; `settings` are those of librdkafka."""
 
-    held_back_until = -math.inf  # of all producers of the process: the next one does not begin with a burst again
-
     def __init__(self, transactional_id: str | None, settings: Mapping[str, Any]) -> None:
         self._sent, self._next_look = 0, 0
-        self._taken, self._counted_at, self._rate = 0, time.monotonic(), 0.0  # by the brokers; messages per second
+        self._quota = Quota()
         self._failed: list[tuple[Any, KafkaError, confluent_kafka.Message]] = []
         self._errors = ErrorTranslator(producer_permissions(transactional_id))
         given = merged(PRODUCER, dict(settings))
@@ -115,23 +104,16 @@ class Producer:
                 raise self._errors.translate(error.args[0], f"a message to `{topic}`") from error
         self._sent += 1
         if self._sent >= self._next_look:
-            self._next_look = self._sent + self._make_room()
+            self._next_look = self._sent + self._make_room(size_of(key, value, headers or []))
 
-    def _make_room(self) -> int:
-        """Wait while too many messages are under way for a quota. Return after how many to do so again."""
+    def _make_room(self, size: int) -> int:
+        """Wait while too many messages of about this size are under way. Return after how many to do so again."""
         end = time.monotonic() + LONGEST_STOP
         while True:
             self._fetch_outcomes(0)
-            now = time.monotonic()
-            if now > self.held_back_until or self._failed:
-                return MESSAGES_BETWEEN_REPORTS
-            under_way, seconds = len(self._producer), now - self._counted_at
-            if seconds > SECONDS_OF_RATE:
-                taken = self._sent - under_way
-                self._rate, self._taken, self._counted_at = (taken - self._taken) / seconds, taken, now
-            room = max(LEAST_UNDER_WAY, int(SECONDS_UNDER_WAY * self._rate)) - under_way
-            if room > 0 or now > end:
-                return min(max(1, room), MESSAGES_BETWEEN_REPORTS)
+            room = self._quota.room(self._sent, len(self._producer), size)
+            if room > 0 or self._failed or time.monotonic() > end:
+                return int(min(max(1, room), MESSAGES_BETWEEN_REPORTS))
             with self._errors.translated():
                 self._producer.flush(LONGEST_WAIT / 10)  # which sends at once what would wait for `linger.ms`
 
@@ -147,12 +129,13 @@ class Producer:
             if error.code() in _BAD_TIMESTAMP:
                 has_no_key = error.code() == KafkaError.INVALID_RECORD and message.key() is None
                 raise BadTimestamp(f"a message to `{message.topic()}`: {error.str()}{NO_KEY * has_no_key}")
-        large = [opaque for opaque, error, _ in self._failed if error.code() == KafkaError.MSG_SIZE_TOO_LARGE]
-        if large and self._sends_alone:
-            raise TooLarge(large[0], "a message is too large for the broker")
-        if large:
-            limit = "keep `batch.size` below the `max.message.bytes` of the topic"
-            raise TooLarge(None, f"a batch is too large for the broker, so its messages are sent one by one; {limit}")
+        for opaque, error, message in self._failed:
+            if error.code() == KafkaError.MSG_SIZE_TOO_LARGE and self._sends_alone:
+                raise TooLarge(opaque, larger_than_allowed(message.topic()))
+            if error.code() == KafkaError.MSG_SIZE_TOO_LARGE:
+                to = f"a batch of messages to `{message.topic()}`"
+                limit = "keep `batch.size` below the `max.message.bytes` of this topic"
+                raise TooLarge(None, f"{to} is too large for the broker, so they are sent one by one; {limit}")
 
     def flush(self, seconds: float) -> None:
         end = time.monotonic() + seconds
@@ -209,9 +192,5 @@ class Producer:
 
 
 def _note_quota(event: confluent_kafka.ThrottleEvent) -> None:
-    if not event.throttle_time:  # that it has ended is told as well
-        return
-    now = time.monotonic()
-    if now > Producer.held_back_until:
-        log.warning("a quota of broker %s holds this producer back: records are taken more slowly", event.broker_id)
-    Producer.held_back_until = now + SECONDS_HELD_BACK
+    if event.throttle_time:  # that it has ended is told as well
+        Quota.note(event.broker_id)

@@ -69,5 +69,20 @@ def opened_admin(settings: Mapping[str, Any], seconds: float) -> Iterator[KafkaA
             raise translate(kafka_errors.KafkaError(said)) from error
         try:
             yield admin
+        except (kafka_errors.KafkaConnectionError, kafka_errors.KafkaTimeoutError) as error:
+            found = translate(error)
+            raise type(found)(f"{_other_addresses(admin, settings)}{found}") from error
         finally:
             admin.close()
+
+
+def _other_addresses(admin: KafkaAdminClient, settings: Mapping[str, Any]) -> str:
+    """Return the beginning of a text about addresses that brokers have told and the file does not name, if any."""
+    given = settings["bootstrap_servers"].replace(" ", "").split(",")
+    others = [f"`{address}`" for address in internals.advertised_addresses(admin) if address not in given]
+    if not others:
+        return ""
+    return (
+        f"it answers, and sends this client to {', '.join(others)}: if this host cannot reach that, correct "
+        "`advertised.listeners` of the brokers; "
+    )

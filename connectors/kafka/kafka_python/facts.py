@@ -30,6 +30,7 @@ def _read_facts(topics: list[str], group: str, settings: Mapping[str, Any], seco
                     min(len(partition["replica_nodes"]) for partition in topic["partitions"]),
                     frozenset(topic["authorized_operations"]),
                     read_configs(admin, ConfigResourceType.TOPIC, topic["name"]),
+                    min(len(each["isr_nodes"]) * (each["leader_id"] >= 0) for each in topic["partitions"]),
                 )
             elif topic["error_code"] == kafka_errors.TopicAuthorizationFailedError.errno:
                 found[topic["name"]] = TopicFacts()

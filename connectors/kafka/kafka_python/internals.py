@@ -8,6 +8,7 @@ import contextlib
 import logging
 import operator
 import re
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -342,6 +343,16 @@ def wait_for_leaders(producer: KafkaProducer) -> None:
     client.connection_delay, cluster.request_update = delay_in_ms, request_once
 
 
+def throttled_by(producer: KafkaProducer) -> Any:
+    """Return the broker that holds this producer back for a quota now, or None.
+
+    It is written to the log and, if they are on, to the metrics, which half of the time of a record goes into.
+    """
+    now = time.monotonic()
+    connections = list(producer._sender._client._manager._conns.items())  # the thread that sends makes new ones
+    return next((broker for broker, connection in connections if connection._throttle_time > now), None)
+
+
 def never_bump_epoch(producer: KafkaProducer) -> None:
     """Let a refused epoch end the producer.
 
@@ -450,6 +461,11 @@ def describe_groups_with_operations(admin: KafkaAdminClient) -> None:
     admin._describe_groups_request = lambda groups: DescribeGroupsRequest(
         groups=list(groups), include_authorized_operations=True, max_version=GROUP_OPERATIONS_VERSION
     )
+
+
+def advertised_addresses(admin: KafkaAdminClient) -> list[str]:
+    """Return where the brokers are by their own words. The public `describe_cluster` would have to reach them there."""
+    return [f"{broker.host}:{broker.port}" for broker in admin._manager.cluster.brokers()]
 
 
 # Connections

@@ -4,6 +4,7 @@
 - A failure is raised by the next send: without transactions, the library never sends again after some that it tells
   nobody of.
 - A producer is never used again after an error: what it holds of the failed transaction may go into the next one.
+- The library takes any number of messages, also if a quota lets the brokers take them slowly: `send` waits then.
 - What the library has no public way for is in `connectors.kafka.kafka_python.internals`.
 """
 
@@ -18,13 +19,15 @@ from kafka.codec import has_lz4, has_snappy, has_zstd
 
 from connectors.errors import StartError
 from connectors.kafka import BadTimestamp, ClientError, Committed, Headers, Ownership, TooLarge
-from connectors.kafka.errors import no_generation, no_outcome, producer_permissions
+from connectors.kafka.errors import larger_than_allowed, no_generation, no_outcome, producer_permissions
 from connectors.kafka.kafka_python import internals
 from connectors.kafka.kafka_python.consumer import offsets_and_metadata
 from connectors.kafka.kafka_python.errors import translate, translated
 from connectors.kafka.kafka_python.settings import PRODUCER
+from connectors.kafka.quota import LONGEST_STOP, Quota, size_of
 
-MESSAGES_BETWEEN_CLEANUPS = 1_000  # after as many, the futures of acknowledged messages are dropped
+MESSAGES_BETWEEN_LOOKS = 1_000  # after as many, futures of acknowledged messages are dropped, and a quota is noticed
+SHORT_WAIT = 0.01  # seconds of one wait for outcomes
 PACKAGES = {"lz4": (has_lz4, "lz4"), "snappy": (has_snappy, "python-snappy"), "zstd": (has_zstd, "zstandard")}
 _TOO_LARGE = (kafka_errors.MessageSizeTooLargeError, kafka_errors.RecordListTooLargeError)
 
@@ -34,7 +37,8 @@ class Producer:
 
     def __init__(self, transactional_id: str | None, settings: Mapping[str, Any]) -> None:
         self._sent: list[Any] = []
-        self._failed: list[tuple[Any, Exception]] = []
+        self._quota, self._taken, self._next_look = Quota(), 0, 0
+        self._failed: list[tuple[Any, str, Exception]] = []
         self._permissions = producer_permissions(transactional_id)
         _check_compression(settings)
         with translated(self._permissions):
@@ -90,11 +94,10 @@ class Producer:
                     future = self._send(topic, marked_value, key, headers, partition, timestamp or None)
             else:
                 future = self._send(topic, value, key, headers, partition, timestamp or None)
-            future.add_errback(self._note, opaque)
+            future.add_errback(self._note, opaque, topic)
             self._sent.append(future)
-            if len(self._sent) % MESSAGES_BETWEEN_CLEANUPS == 0:
-                # only what was acknowledged has a value; `check` needs the others
-                self._sent = [future for future in self._sent if future.value is None]
+            if len(self._sent) >= self._next_look:
+                self._next_look = self._make_room(size_of(key, value, headers or []))
         except kafka_errors.MessageSizeTooLargeError as error:
             raise TooLarge(opaque, str(error)) from error
         except (kafka_errors.KafkaError, ValueError) as error:
@@ -108,20 +111,40 @@ class Producer:
             with internals.null_headers(self._producer, headers) as marked:
                 return self._producer.send(topic, value, key, marked, *place)
 
-    def _note(self, opaque: Any, error: Exception) -> None:
-        self._failed.append((opaque, error))
+    def _make_room(self, size: int) -> int:
+        """Wait while too many messages of about this size are under way. Return at how many to do so again."""
+        end = time.monotonic() + LONGEST_STOP
+        while True:
+            before = len(self._sent)
+            # only what was acknowledged has a value; `check` needs the others
+            self._sent = [future for future in self._sent if future.value is None]
+            under_way = len(self._sent)
+            self._taken += before - under_way
+            self._notice_quota()
+            room = self._quota.room(self._taken + under_way, under_way, size)
+            if room > 0 or self._failed or time.monotonic() > end:
+                return under_way + int(min(max(1, room), MESSAGES_BETWEEN_LOOKS))
+            with contextlib.suppress(kafka_errors.KafkaTimeoutError, kafka_errors.UnknownError):
+                self._producer.flush(SHORT_WAIT)  # which sends at once what would wait for `linger_ms`
+
+    def _notice_quota(self) -> None:
+        if (broker := internals.throttled_by(self._producer)) is not None:
+            Quota.note(broker)
+
+    def _note(self, opaque: Any, topic: str, error: Exception) -> None:
+        self._failed.append((opaque, topic, error))
 
     def _raise_refused(self) -> None:
         # One failure ends the transaction, and the library then fails all that were not sent yet with the same error.
-        for opaque, error in self._failed[:1]:
+        for opaque, topic, error in self._failed[:1]:
             if isinstance(error, _TOO_LARGE):
-                raise TooLarge(opaque, str(error)) from error
-            if isinstance(error, kafka_errors.InvalidTimestampError):
-                raise BadTimestamp(str(error)) from error
+                raise TooLarge(opaque, larger_than_allowed(topic)) from error
+            if isinstance(self._explain(error), BadTimestamp):
+                raise BadTimestamp(f"a message to `{topic}`: {error}") from error
 
     def _raise_failure(self) -> None:
         self._raise_refused()
-        for _, error in self._failed[:1]:
+        for _, _, error in self._failed[:1]:
             raise self._explain(error) from error
 
     def flush(self, seconds: float) -> None:
@@ -137,6 +160,8 @@ class Producer:
                         return None
                     if time.monotonic() > deadline:
                         raise
+                finally:
+                    self._notice_quota()
 
     def check(self) -> None:
         self._raise_failure()
@@ -145,7 +170,7 @@ class Producer:
                 raise no_outcome()
             if future.exception is not None:
                 raise self._explain(future.exception) from future.exception
-        self._sent = []
+        self._taken, self._sent, self._next_look = self._taken + len(self._sent), [], 0
 
     def send_offsets(
         self, topic: str, offsets: Mapping[int, Committed], ownership: Ownership, labels: str | None = None

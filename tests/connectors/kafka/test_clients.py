@@ -33,6 +33,7 @@ from connectors.kafka import (
 from connectors.kafka.confluent import producer as confluent_producer
 from connectors.kafka.kafka_python import producer as kafka_python_producer
 from connectors.kafka.kafka_python import settings as kafka_python_settings
+from connectors.kafka.quota import Quota
 from tests.helpers.streams import DEADLINE, wait_for
 
 LINGER = 60  # seconds
@@ -305,11 +306,32 @@ def test_a_timestamp_that_the_broker_refuses(place):
 
 def test_the_end_of_a_quota_holds_nothing_back(monkeypatch):
     """Librdkafka tells of it as well, with a time of 0."""
-    monkeypatch.setattr(confluent_producer.Producer, "held_back_until", -math.inf)
+    monkeypatch.setattr(Quota, "held_back_until", -math.inf)
     confluent_producer._note_quota(SimpleNamespace(broker_id=1, throttle_time=0.0))
-    assert confluent_producer.Producer.held_back_until == -math.inf
+    assert Quota.held_back_until == -math.inf
     confluent_producer._note_quota(SimpleNamespace(broker_id=1, throttle_time=0.5))
-    assert confluent_producer.Producer.held_back_until > time.monotonic()
+    assert Quota.held_back_until > time.monotonic()
+
+
+def test_the_room_under_a_quota(monkeypatch):
+    """As many messages as were taken in 0.3 s at the rate of the last seconds: 0.3 s * 20,000 / 20 s = 300.
+
+    Or those that fit into 20,000 bytes, and one at least; each takes 100 beside its own.
+    """
+    monkeypatch.setattr(Quota, "held_back_until", -math.inf)
+    now = 1000.0
+    monkeypatch.setattr("connectors.kafka.quota.time", SimpleNamespace(monotonic=lambda: now))
+    quota = Quota()
+    assert quota.room(10_000, 5_000, 100) == math.inf
+    Quota.note(1)
+    assert quota.room(10, 10, 100) == 90 and quota.room(100, 100, 100) == 0
+    assert quota.room(3, 3, 3900) == 2 and quota.room(3, 0, 10**6) == 1
+    now += 20.0
+    assert quota.room(20_050, 50, 100) == 250
+    now += 5.0
+    assert quota.room(30_000, 0, 100) == 300, "the rate is that of ten seconds at least"
+    now += 300.0
+    assert quota.room(30_000, 0, 100) == math.inf, "it has not come again for a long time"
 
 
 def test_a_message_without_a_key_to_a_compacted_topic(place, kafka):

@@ -1,6 +1,7 @@
 """What is asked of the cluster before a start, also while its broker does not take part yet."""
 
 import contextlib
+import functools
 import importlib
 import socket
 import socketserver
@@ -14,6 +15,7 @@ import pytest
 from kafka.protocol.metadata import MetadataRequest, MetadataResponse
 
 from connectors.kafka import CLIENTS, ClientError, NotAccepted, client
+from tests.helpers.ports import free_port
 
 TIMEOUT = 25.0  # seconds
 
@@ -37,18 +39,31 @@ def send_frame(connection, frame):
     connection.sendall(struct.pack(">i", len(frame)) + frame)
 
 
-def without_brokers(frame, version):
-    """A metadata response as a broker sends it that its controller has fenced: it does not list itself."""
+def changed(frame, version, change):
+    """A metadata response as a broker sends it, changed."""
     header, body = frame[:4], frame[4:]
     if MetadataResponse.flexible_version_q(version):
         header, body = frame[:5], frame[5:]  # without tagged fields
     known = MetadataResponse.decode(body, version=version)
-    fenced = MetadataResponse(brokers=[], controller_id=-1, cluster_id=known.cluster_id, topics=known.topics)
-    return header + bytes(fenced.encode(version=version))
+    brokers, controller = change(known)
+    made = MetadataResponse(brokers=brokers, controller_id=controller, cluster_id=known.cluster_id, topics=known.topics)
+    return header + bytes(made.encode(version=version))
+
+
+def fence(known):
+    """A broker that its controller has fenced does not list itself."""
+    return [], -1
+
+
+def move(address, known):
+    """The only broker says that it is at this address."""
+    (broker,), (host, port) = known.brokers, address.split(":")
+    broker.host, broker.port = host, int(port)
+    return [broker], known.controller_id
 
 
 class _Relay(socketserver.BaseRequestHandler):
-    """Passes requests on, one at a time; the server says which metadata responses lose their brokers."""
+    """Passes requests on, one at a time; the server says which metadata responses are changed, and how."""
 
     def handle(self):
         host, port = self.server.broker.split(":")
@@ -61,7 +76,7 @@ class _Relay(socketserver.BaseRequestHandler):
                 if key == MetadataRequest.API_KEY:
                     self.server.metadata_responses += 1
                     if self.server.metadata_responses <= self.server.fenced_responses:
-                        answer = without_brokers(answer, version)
+                        answer = changed(answer, version, self.server.change)
                 send_frame(self.request, answer)
 
 
@@ -75,8 +90,9 @@ class FencedBroker(socketserver.ThreadingTCPServer):
     daemon_threads = True
     allow_reuse_address = True
 
-    def __init__(self, broker, fenced_responses):
+    def __init__(self, broker, fenced_responses, change):
         super().__init__(("127.0.0.1", 0), _Relay)
+        self.change = change
         self.broker, self.fenced_responses, self.metadata_responses = broker, fenced_responses, 0
 
     @property
@@ -85,8 +101,8 @@ class FencedBroker(socketserver.ThreadingTCPServer):
 
 
 @contextlib.contextmanager
-def fenced(kafka, fenced_responses):
-    with FencedBroker(kafka.bootstrap_servers, fenced_responses) as server:
+def fenced(kafka, fenced_responses, change=fence):
+    with FencedBroker(kafka.bootstrap_servers, fenced_responses, change) as server:
         thread = threading.Thread(target=server.serve_forever, args=[0.05], daemon=True)
         thread.start()
         try:
@@ -116,6 +132,16 @@ def test_a_broker_that_is_fenced_at_first_is_asked_again(kafka, topic, library, 
         assert found is False
     else:
         assert found.topics[topic].partitions == 2
+
+
+@pytest.mark.parametrize("library", CLIENTS)
+def test_a_broker_that_tells_an_address_where_it_is_not(kafka, topic, library):
+    """As one in a container does that is reached from outside."""
+    told = f"127.0.0.1:{free_port()}"
+    with fenced(kafka, 10**9, functools.partial(move, told)) as broker, pytest.raises(ClientError, match=told) as said:
+        client(library).describe([topic], broker.settings, 4.0)
+    advice = f"it answers, and sends this client to `{told}`: if this host cannot reach that, correct `advertised."
+    assert (advice in str(said.value)) == (library == "kafka-python")
 
 
 @pytest.mark.parametrize("library", CLIENTS)

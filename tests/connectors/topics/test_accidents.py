@@ -15,8 +15,8 @@ from kafka.structs import ConsumerGroupMetadata, OffsetAndMetadata
 
 from connectors.errors import StartError, StateError
 from connectors.kafka import settings as kafka_settings
-from connectors.kafka.confluent.producer import Producer
 from connectors.kafka.kafka_python import consumer as kafka_python_consumer
+from connectors.kafka.quota import Quota
 from connectors.model.partition_model import PartitionModel
 from connectors.snapshots.names import SnapshotName
 from connectors.topics import processor, startup
@@ -372,18 +372,19 @@ class Slowly:
         return place
 
 
-@pytest.mark.parametrize("client", ["confluent"], indirect=True)
-@pytest.mark.parametrize(("guarantee", "linger"), [("exactly_once", 1000), ("at_least_once", 20)])
-def test_a_quota_slows_a_processor_down_and_it_goes_on(kafka, tmp_path, monkeypatch, caplog, guarantee, linger):
+@pytest.mark.parametrize(
+    ("client", "rate", "count"), [("confluent", 150_000, 15_000), ("kafka-python", 20_000, 2_500)], indirect=["client"]
+)
+def test_a_quota_slows_a_processor_down_and_it_goes_on(kafka, tmp_path, monkeypatch, caplog, rate, count):
     """The brokers take a burst of some seconds' worth; what an interval makes of the backlog is more than that.
 
     The first commit may time out: its messages were under way when the broker told of the quota.
     """
-    monkeypatch.setattr(Producer, "held_back_until", -math.inf)
-    stream = Stream(kafka, tmp_path, partitions=1, checkpoint={"every": "1s", "guarantee": guarantee})
-    stream.settings["kafka"]["producer"] = {"client_id": stream.name, "linger.ms": linger}
-    stream.limit_producer(stream.name, 150_000)
-    records = phishing(15_000)
+    monkeypatch.setattr(Quota, "held_back_until", -math.inf)
+    stream = Stream(kafka, tmp_path, partitions=1, checkpoint={"every": "1s"})
+    stream.settings["kafka"]["producer"] = {"client_id": stream.name, "linger_ms": 1000}
+    stream.limit_producer(stream.name, rate)
+    records = phishing(count)
     stream.produce(records)
     with running(stream.config()) as process:
         stream.assert_exact(records)

@@ -278,7 +278,7 @@ def test_without_a_topic_rejects_are_logged_and_counted(kafka, tmp_path, caplog)
 
 @BOTH_CLIENTS
 @pytest.mark.parametrize("limit", ["client", "broker"])
-def test_too_large_messages_are_shortened(kafka, tmp_path, limit):
+def test_too_large_messages_are_shortened(kafka, tmp_path, limit, caplog):
     """The client refuses by its own setting; the broker by that of the topic, in the middle of a batch."""
     servers = {"bootstrap_servers": kafka.bootstrap_servers}
     stream = Stream(kafka, tmp_path, partitions=1)
@@ -309,6 +309,9 @@ def test_too_large_messages_are_shortened(kafka, tmp_path, limit):
     assert short["sha256"] == hashlib.sha256(junk).hexdigest() and short["length"] == len(junk)
     assert dict(reject.headers)["source"].decode() == f"{stream.input}-0-30"
     assert (counts.shortened, counts.rejected, counts.read) == (2, 1, 51)
+    for topic in (stream.output, stream.rejects):
+        told = f"reset: a message to `{topic}` is larger than the `max.message.bytes` of this topic: raise it"
+        assert (told in caplog.text) == (limit == "broker")
 
 
 def test_key_partition_and_headers(kafka, tmp_path):
@@ -412,7 +415,7 @@ def test_a_timestamp_that_the_output_refuses_is_replaced(kafka, tmp_path, guaran
     assert all(abs(message.timestamp / 1000 - time.time()) < DEADLINE for message in replaced)
     assert [message.timestamp for message in found[4:]] == [recent] * 4
     assert [json.loads(message.value) for message in found] == twin(stream.config().build_learner(), records)
-    assert f"`{stream.output}` refuses a timestamp" in caplog.text
+    assert f"refuses a timestamp, so records get the present time: a message to `{stream.output}`: " in caplog.text
 
 
 @BOTH_CLIENTS

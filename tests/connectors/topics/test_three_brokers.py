@@ -1,14 +1,17 @@
 """A processor on three brokers: its coordinators move to others, and one broker is lost for good."""
 
 import contextlib
+import uuid
 
 import pytest
 from kafka import TopicPartition
 from kafka.admin import ConfigResource, ConfigResourceType
 
+from connectors.errors import StartError
 from connectors.kafka import CLIENTS
 from connectors.kafka.local import LocalKafka
 from connectors.tools import create_topics
+from connectors.topics import check_broker
 from tests.helpers.streams import BOTH_CLIENTS, Stream, phishing, running, wait_for
 
 pytestmark = pytest.mark.kafka
@@ -81,14 +84,29 @@ def test_the_coordinators_move(three, tmp_path):
         stream.assert_exact(records)
 
 
+def is_said(begins, files):
+    """Whether `lint --check-broker` says a sentence that begins so of each file."""
+    with contextlib.suppress(StartError):  # while the controllers elect another one
+        return all(any(str(each).startswith(begins) for each in check_broker.check(file)) for file in files)
+    return False
+
+
 def test_a_broker_is_lost_for_good(three, tmp_path, monkeypatch):
-    """The one that coordinates the group; it does not come back before all is done."""
-    records, streams = phishing(300), []
+    """The one that coordinates the group; it does not come back before all is done.
+
+    `lint --check-broker` says of a topic that takes nothing then, before and after. No error of a client says why.
+    """
+    records, streams, files, full = phishing(300), [], [], "full-" + uuid.uuid4().hex
+    three.create_topics({full: 1})
     with contextlib.ExitStack() as stack:
         for client in CLIENTS:
             monkeypatch.setattr("tests.helpers.streams.CLIENT", client)
             streams.append(Stream(three, tmp_path))
             stack.enter_context(running(streams[-1].config()))
+            files.append(streams[-1].config(rejects={"topic": full}))
+        streams[0].configure(full, min_insync_replicas=3)
+        before = f"note: `min.insync.replicas` of `{full}` is 3, and it has 3 replicas: it takes no message while one"
+        wait_for(lambda: is_said(before, files), "the note")
         for stream in streams:
             stream.produce(records[:150])
             stream.read(stream.output, 150)
@@ -101,5 +119,7 @@ def test_a_broker_is_lost_for_good(three, tmp_path, monkeypatch):
                 stream.produce(records[150:])
             for stream in streams:
                 stream.assert_exact(records)
+            after = f"problem: a partition of `{full}` (rejects) has 2 replicas in sync: it takes no message with fewer"
+            wait_for(lambda: is_said(after, files), "the problem")
         finally:
             three.start(lost)

@@ -27,6 +27,7 @@ from kafka.producer.record_accumulator import RecordAccumulator
 from kafka.protocol.consumer import IsolationLevel
 from kafka.protocol.consumer.group import JoinGroupResponse
 from kafka.protocol.metadata import MetadataResponse
+from kafka.protocol.producer import ProduceResponse
 from kafka.record import MemoryRecords
 from kafka.record.default_records import DefaultRecordBatch, DefaultRecordBatchBuilder
 from kafka.structs import MemberState, OffsetAndMetadata
@@ -397,6 +398,15 @@ def test_transaction_error(kafka, topic, producer):
         KafkaProducer(bootstrap_servers=kafka.bootstrap_servers, enable_idempotence=False)
     ) as plain:
         assert function(plain) is None, broken(function)
+
+
+def test_throttled_by(producer):
+    """`test_a_quota_slows_a_processor_down_and_it_goes_on` has what comes of it."""
+    function = internals.throttled_by
+    assert function(producer) is None, broken(function)
+    (broker, connection), *_ = producer._sender._client._manager._conns.items()
+    connection._maybe_throttle(ProduceResponse(throttle_time_ms=60_000, version=8))
+    assert function(producer) == broker, broken(function)
 
 
 def test_never_bump_epoch(producer):

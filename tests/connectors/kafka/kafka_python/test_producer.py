@@ -21,8 +21,11 @@ def wait_in_vain(timeout):
 def producer():
     """A producer with two messages, of which the second has expired and the first one never has an outcome."""
     made = Producer.__new__(Producer)
-    library = SimpleNamespace(send=lambda *_: Future(), flush=wait_in_vain, _transaction_manager=None)
-    made.__dict__.update(_sent=[], _failed=[], _permissions={}, _producer=library)
+    connections = SimpleNamespace(_client=SimpleNamespace(_manager=SimpleNamespace(_conns={})))
+    library = SimpleNamespace(
+        send=lambda *_: Future(), flush=wait_in_vain, _transaction_manager=None, _sender=connections
+    )
+    made.__dict__.update(_sent=[], _taken=0, _next_look=3, _failed=[], _permissions={}, _producer=library)
     for place in range(2):
         made.send("a", 0, b"k", b"v", [], place)
     made._sent[1].failure(kafka_errors.KafkaTimeoutError("Expiring 1 record(s)"))

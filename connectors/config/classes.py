@@ -64,6 +64,9 @@ def nearest_class(name: str, known: Iterable[str]) -> str:
     ', did you mean `ROMMAClassifier`?'
     """
     known, short = list(known), name.rpartition(".")[2].lower()
+    for each in known:
+        if each.lower() == name.lower():
+            return f", did you mean `{each}`?"
     for wanted in (short, f"{short}classifier", f"{short}rule"):
         for each in known:
             if each.rpartition(".")[2].lower() == wanted:

@@ -144,17 +144,17 @@ class Sink:
             if self._is_on_disk:
                 os.fsync(self._file.fileno())
         except OSError as error:
-            raise _named(error, self._path) from error
+            raise with_name(error, self._path) from error
 
     def _add(self, content: bytes) -> None:
         try:
             self._file.write(content)
         except OSError as error:
-            raise _named(error, self._path) from error
+            raise with_name(error, self._path) from error
         self._note(content)
 
 
-def _named(error: OSError, path: str) -> OSError:
+def with_name(error: OSError, path: str) -> OSError:
     """Return the error with the name of its file, which an error of an open file does not have."""
     return error if path == STANDARD else OSError(error.errno, error.strerror, path)
 
@@ -181,7 +181,7 @@ def appending(path: str, length: int, note: Callable[[bytes], None]) -> Iterator
                 try:
                     file.close()  # what a full disk has refused is tried again
                 except OSError as error:
-                    raise _named(error, path) from error
+                    raise with_name(error, path) from error
         finally:
             fcntl.flock(lock, fcntl.LOCK_UN)  # a process that was forked meanwhile has the file open, too
 

@@ -23,7 +23,7 @@ from connectors.config.files_schema import STANDARD, FileConfig
 from connectors.config.schema import AnyConfig
 from connectors.config.schema import Record as RecordFields
 from connectors.errors import StartError, StateError
-from connectors.files.byte_streams import Unfit
+from connectors.files.byte_streams import Unfit, with_name
 from connectors.files.late_labels import BACKWARD, Kept, LateLabels, WaitingStore
 from connectors.files.merged import Lookahead
 from connectors.files.readers import AnyReader, missing_column, open_records
@@ -498,7 +498,10 @@ class FileProcessor:
         self._keep(state)
 
     def _keep(self, state: State) -> None:
-        snapshot.write_file(self._path, STATE.dump_json(state, indent=1))
+        try:
+            snapshot.write_file(self._path, STATE.dump_json(state, indent=1))
+        except OSError as error:
+            raise with_name(error, str(self._path)) from error
 
     def remember(self) -> None:
         self._old = self._model.snapshot

@@ -13,7 +13,7 @@ from connectors.config import Config, FileConfig
 from connectors.config.files_schema import STANDARD, LabelsFile, OutcomesFile, QueriesFile
 from connectors.config.schema import Record
 from connectors.config.value_types import PROBABILITY, spelled
-from connectors.model.field_paths import FieldPath, named
+from connectors.model.field_paths import named
 from connectors.tools.schema import score_of
 from river_margins import river_internals, snapshot
 
@@ -110,9 +110,8 @@ def _records(config: Config | FileConfig) -> list[str]:
 
 def _all_fields(record: Record) -> str:
     """Return which fields are features if the file lists none: a path takes its whole field away."""
-    given = [text for text in (record.id, record.label, record.weight, record.time) if text]
-    fields = dict.fromkeys(f"`{FieldPath.parse(text).keys[0]}`" for text in given)
-    return f"all fields but {_and([*fields])}" if fields else "all fields"
+    given = [f"`{text}`" for text in (record.id, record.label, record.weight, record.time) if text]
+    return f"all fields but those that hold {_and(list(dict.fromkeys(given)))}" if given else "all fields"
 
 
 def _labels(config: Config | FileConfig) -> list[str]:

@@ -158,7 +158,7 @@ class OddLabels:
         """Note the label of an example, and whether the prediction was right; None came before the first label."""
         if label in self._numbers or len(self._numbers) < REMEMBERED:
             self._numbers[label] += 1
-        if prediction is None:  # no metric measures it
+        if prediction is None:  # no metric of labels measures it
             return
         self._seen += 1
         self._right += bool(prediction == label)
@@ -191,10 +191,10 @@ class OddLabels:
 
     def _one_label_suffices(self) -> list[str]:
         """Say so if an answer that never changes is as often right as the learner: the accuracy alone may look good."""
-        if self._is_weighted or self._seen < LEAST or len(self._judged) < 2:
+        if self._is_weighted or self._seen < LEAST or len(self._numbers) < 2 or not self._judged:
             return []
         label, most = self._judged.most_common(1)[0]
-        if self._right > most or 2 * self._numbers[label] <= self._numbers.total():  # a half looks bad by itself
+        if self._right > most or 2 * most <= self._seen + 1:  # a half looks bad by itself; the first one is not judged
             return []
         return [
             f"the learner was right on {self._right:,} of {self._seen:,} examples, and always answering {label!r} is "

@@ -151,8 +151,8 @@ class SCWClassifier(MarginClassifier):
     half_life
         The number of rounds after which an example counts half, >= 1. With None (default) nothing is forgotten, and the
         learner freezes after a change of concept. With noise, SCW-I also freezes with values above about 1500, and
-        above smaller ones if C is larger or the features are not scaled. After a change that makes nearly every
-        prediction wrong, SCW-I freezes with values above about 500: take `mode=2` with C = 1, or `AROWClassifier`.
+        above smaller ones if C is larger or the features are not scaled. Without noise, and after a change that makes
+        nearly every prediction wrong, it can freeze with any value: take `mode=2` with C = 1, or `AROWClassifier`.
     classes
         Classes known beforehand; their order breaks ties. Two classes share one weight vector: [negative, positive].
     class_weight

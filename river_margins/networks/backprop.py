@@ -102,7 +102,7 @@ class OnlineMLP(Described, Estimator):
         return [full, *others]
 
     def _learn(self, x: Mapping[Any, Any], y: Any, w: float) -> None:
-        """Make room for an example and take one step; leave everything as it was if that fails."""
+        """Make room for an example and take one step; leave what fits together if that fails."""
         features, outputs = len(self._rows.places), self._layers[-1].shape[1]
         try:
             self._step(self._prepare(x, y, w), y, w)

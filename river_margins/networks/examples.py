@@ -49,7 +49,8 @@ class Rows:
 
     def shrink(self, size: int) -> None:
         """Forget all names but the first ones."""
-        self.places = {name: place for name, place in self.places.items() if place < size}
+        if len(self.places) > size:
+            self.places = {name: place for name, place in self.places.items() if place < size}
 
     def state(self) -> dict[str, Any]:
         """Return names and values, as plain data."""

@@ -59,7 +59,7 @@ def interrupted(make) -> Iterator[Any]:
         whole = Interrupt(0)
         whole.learn(copy.deepcopy(model), x, y)
         last = whole.calls
-        for at in {*range(1, 30), *range(30, last, max(last // 20, 1)), *range(max(last - 20, 1), last)}:
+        for at in {*range(1, 30, 2), *range(30, last, max(last // 10, 1)), *range(max(last - 10, 1), last)}:
             stopped = copy.deepcopy(model)
             Interrupt(at).learn(stopped, x, y)
             yield stopped

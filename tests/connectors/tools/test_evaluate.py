@@ -6,6 +6,7 @@ import os
 import pathlib
 import pty
 import random
+import re
 import shlex
 import subprocess
 import sys
@@ -683,6 +684,13 @@ def test_predictions_before_the_first_label_do_not_count_as_wrong(settings, tmp_
     """With a delay, most predictions are None: the others are right, so no other answer is better than the learner."""
     rows = [{"a": n % 4, "b": 0, "t": 0, "y": n % 4 > 0} for n in range(1200)]
     assert said_of(settings, tmp_path, capsys, rows, ["StandardScaler", "PAClassifier"], delay=1000) == []
+
+
+def test_the_label_that_suffices_is_that_of_the_predictions_that_were_measured(settings, tmp_path, capsys):
+    """True is most frequent, but not among the last 200: three of five of them are False."""
+    rows = [{"a": 0, "b": 0, "t": 0, "y": n < 1000 or n % 5 > 2} for n in range(1200)]
+    (said,) = said_of(settings, tmp_path, capsys, rows, ["StandardScaler", "PAClassifier"], delay=1000)
+    assert re.match(r"the learner was right on \d+ of 200 examples, and always answering False is right on 120:", said)
 
 
 @pytest.mark.parametrize(("factor", "is_told"), [(1.0, False), (10_000.0, True)])

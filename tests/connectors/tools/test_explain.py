@@ -44,7 +44,7 @@ def test_a_processor_between_topics(said, tmp_path):
         "group `spam`",
         "the oldest record",
         "A partition that the topic gets later begins with a new model, at its first record.",
-        "its field `nr`. Features are all fields but `nr` and `is_spam`.",
+        "its field `nr`. Features are all fields but those that hold `nr` and `is_spam`.",
         "`is_spam` is the label",
         "PAClassifier(C=0.25, mode=2",
         "Σ l² <= (R² + 1/(2C))·(|u|² + 2C·Σ l(u)²)",  # Crammer et al. 2006, theorem 5: the guarantee of the mode named
@@ -150,7 +150,9 @@ def test_weights_are_told(said):
 def test_the_fields_that_are_no_features(said):
     record = {"id": "payment.nr", "label": "payment.is_spam", "time": "at"}
     labels = {"topic": "spam_reports", "label": "spam", "within": "2d"}
-    assert "Features are all fields but `payment` and `at`." in said(TOPICS, record=record, labels=labels)
+    assert "Features are all fields but those that hold `payment.nr`, `payment.is_spam` and `at`." in said(
+        TOPICS, record=record, labels=labels
+    )
     assert "Features are all fields." in said(TOPICS, record={})
 
 

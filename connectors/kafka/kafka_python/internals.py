@@ -346,7 +346,7 @@ def wait_for_leaders(producer: KafkaProducer) -> None:
 def throttled_by(producer: KafkaProducer) -> Any:
     """Return the broker that holds this producer back for a quota now, or None.
 
-    It is written to the log and, if they are on, to the metrics, which half of the time of a record goes into.
+    The library tells this to its log and to its metrics only, and metrics would take half of the time of a record.
     """
     now = time.monotonic()
     connections = list(producer._sender._client._manager._conns.items())  # the thread that sends makes new ones

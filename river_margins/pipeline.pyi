@@ -5,6 +5,9 @@ from river import compose
 
 STEPS_FOR_WORDS: tuple[str, ...]
 
+@final
+class Plan(list[Any]): ...
+
 class Pipeline(compose.Pipeline, Any):  # any type to a checker: River takes it for a classifier, for example
     def __init__(self, *steps: Any) -> None: ...
     def __or__(self, other: Any) -> Pipeline: ...

@@ -3,7 +3,8 @@
 from river import base, compose
 
 cimport cython
-from cpython.object cimport PyObject
+from cpython.dict cimport PyDict_GetItemWithError
+from cpython.object cimport PyObject, PyTypeObject
 
 from river_margins.core.dict_walk cimport dict_walk_suits
 from river_margins.core.learner cimport Learner
@@ -19,6 +20,9 @@ cdef extern from *:
     bint looks_up_in_python(object o)
 
 
+cdef str LEARNS = "_LEARN_UNSUPERVISED_DURING_PREDICT"
+cdef PyTypeObject* RIVERS_PIPELINE = <PyTypeObject*> compose.Pipeline
+
 STEPS_FOR_WORDS = ("BagOfWords", "TFIDF")  # ours and River's; the text is the feature `on`, and only words are left
 # Scalers that make 0 of a feature that never varies; River's, too.
 _CENTRING = {"StandardScaler", "MinMaxScaler", "RobustScaler", "AdaptiveStandardScaler"}
@@ -26,6 +30,33 @@ _SCALING = {*_CENTRING, "MaxAbsScaler", "Normalizer"}
 # What such a scaler makes 0 of, by the step that made it.
 _ONES = {"OneHotEncoder": "each encoded text", "BagOfWords": "each word that a text has once"}
 _ENCODING = {"OneHotEncoder", "FeatureHasher", "Interactions"}  # each makes numbers of all texts
+
+
+@cython.final
+cdef class Plan(list):
+    """River's plan of a pipeline, and which of its steps need not be called by their methods."""
+
+    cdef bint is_chain  # of unsupervised transformers with one supervised step at the end
+    cdef Py_ssize_t rows_from  # this step and all after it give the following one rows: dicts are for Python
+    # The steps, if they are two and rows go from one to the other; else None.
+    cdef RowMaker first
+    cdef Learner learner
+
+    def __init__(self, steps):
+        super().__init__(steps)
+        cdef Py_ssize_t last = len(self) - 1
+        self.is_chain = (
+            last >= 0 and self[last][0] == "final" and self[last][2]
+            and all([step[0] == "transformer" and not step[2] for step in self[:last]])
+        )
+        self.rows_from = max(last, 0)
+        while self.is_chain and self.rows_from > 0 and gives_rows(self[self.rows_from - 1][1], self[self.rows_from][1]):
+            self.rows_from -= 1
+        if last == 1 and self.rows_from == 0:
+            self.first, self.learner = self[0][1], self[1][1]
+
+    def __reduce__(self):  # as River's plan, so that also River alone, or an older version, reads a copy
+        return tuple, (list(self),)
 
 
 class Pipeline(compose.Pipeline):
@@ -80,11 +111,11 @@ class Pipeline(compose.Pipeline):
 
     def learn_one(self, x, y=None, **params):
         """Teach each step with x as transformed by the steps before it, and the last step with y, too."""
-        cdef tuple plan = self._plan or self._build_plan()
+        cdef Plan plan = plan_of(self)
         if leaves_to_river(self, plan) or not are_for_the_last(plan, params):
             super().learn_one(x, y, **params)
             return
-        last, x = (<tuple> plan[len(plan) - 1])[1], transformed(plan, x, True)
+        last, x = last_of(plan), transformed(plan, x, True)
         if not params and isinstance(last, Learner) and (<Learner> last).takes_rows:  # else `learn_one` may be another one
             (<Learner> last).learn(x, y, 1.0, False)
         else:
@@ -92,16 +123,16 @@ class Pipeline(compose.Pipeline):
 
     def predict_one(self, x, **params):
         """Predict the label of x, after the transformers."""
-        cdef tuple plan = self._plan or self._build_plan()
+        cdef Plan plan = plan_of(self)
         if params or leaves_to_river(self, plan):
             return super().predict_one(x, **params)
-        return (<tuple> plan[len(plan) - 1])[1].predict_one(transformed(plan, x, False))
+        return last_of(plan).predict_one(transformed(plan, x, False))
 
     def predict_learn_one(self, x, y=None, **params):
         """Predict, then learn: the result of `predict_one`, followed by `learn_one`. Two compiled steps read x once."""
-        cdef tuple plan = self._plan or self._build_plan()
-        if not (params or leaves_to_river(self, plan)) and are_two_compiled_steps(plan):
-            return (<RowMaker> (<tuple> plan[0])[1]).predict_and_learn(<Learner> (<tuple> plan[1])[1], x, y)
+        cdef Plan plan = plan_of(self)
+        if plan.first is not None and not params and not leaves_to_river(self, plan):
+            return plan.first.predict_and_learn(plan.learner, x, y)
         # River's evaluation gives a weight to the learning only, and all else, such as a time, to both.
         prediction = self.predict_one(x, **{name: value for name, value in params.items() if name != "w"})
         self.learn_one(x, y, **params)
@@ -109,10 +140,10 @@ class Pipeline(compose.Pipeline):
 
     def predict_score_one(self, x):
         """Return the results of `predict_one` and `score_one` for x, and read x once."""
-        cdef tuple plan = self._plan or self._build_plan()
+        cdef Plan plan = plan_of(self)
         if leaves_to_river(self, plan):
             return super().predict_one(x), super().score_one(x)
-        last, x = (<tuple> plan[len(plan) - 1])[1], transformed(plan, x, False)
+        last, x = last_of(plan), transformed(plan, x, False)
         return last.predict_score_one(x) if isinstance(last, Learner) else (last.predict_one(x), last.score_one(x))
 
     def explain_one(self, x):
@@ -126,16 +157,11 @@ class Pipeline(compose.Pipeline):
 
 def reads_rows(model):
     """Tell whether `predict_score_one` and `learn_one` of a model take a `TransformedRow`, of numbers, in place of a dict."""
-    cdef tuple plan
+    cdef Plan plan
     if not isinstance(model, Pipeline):
-        return isinstance(model, Learner) and (<Learner> model).takes_rows
-    plan = model._plan or model._build_plan()
-    if leaves_to_river(model, plan):
-        return False
-    first = (<tuple> plan[0])[1]
-    if len(plan) == 1:
-        return isinstance(first, Learner) and (<Learner> first).takes_rows
-    return isinstance(first, RowMaker) and (<RowMaker> first).takes_rows and hands_rows(plan, 0)
+        return takes_rows(model)
+    plan = plan_of(model)
+    return not leaves_to_river(model, plan) and plan.rows_from == 0 and takes_rows((<tuple> plan[0])[1])
 
 
 def within(model):
@@ -187,10 +213,9 @@ def check_order(steps):
 
 def count_rounds(dataset, model, dict counts):
     """Let a model predict and learn each example in turn, and count the pairs of label and prediction."""
-    cdef tuple plan = (model._plan or model._build_plan()) if isinstance(model, Pipeline) else ()
-    cdef bint compiled = plan and not leaves_to_river(model, plan) and are_two_compiled_steps(plan)
-    cdef RowMaker first = (<tuple> plan[0])[1] if compiled else None
-    cdef Learner learner = (<tuple> plan[1])[1] if compiled else None
+    cdef Plan plan = plan_of(model) if isinstance(model, Pipeline) else None
+    cdef RowMaker first = None if plan is None or leaves_to_river(model, plan) else plan.first
+    cdef Learner learner = None if first is None else plan.learner
     cdef PairCounts pairs = PairCounts()
     pairs.counts = counts
     both = model.predict_learn_one
@@ -243,13 +268,24 @@ cdef class PairCounts:
         return 0
 
 
-cdef object transformed(tuple plan, object x, bint learning):
+cdef inline Plan plan_of(object pipeline):
+    plan = pipeline._plan
+    if type(plan) is not Plan:  # None after a new step, and River's plan in a copy
+        plan = pipeline._plan = Plan(plan or pipeline._build_plan())
+    return <Plan> plan
+
+
+cdef inline object last_of(Plan plan):
+    return (<tuple> plan[len(plan) - 1])[1]
+
+
+cdef object transformed(Plan plan, object x, bint learning):
     """Return x as transformed by all steps but the last one; with `learning`, each step learns x first."""
     cdef Py_ssize_t i
     for i in range(len(plan) - 1):
         step = (<tuple> plan[i])[1]
         # Compiled steps need no dict between them. A subclass written in Python may read one.
-        if hands_rows(plan, i) and not leaves_text(step, (<tuple> plan[i + 1])[1], x):
+        if i >= plan.rows_from and not leaves_text(step, (<tuple> plan[i + 1])[1], x):
             x = (<RowMaker> step).make_row(x, learning)
         else:
             if learning:
@@ -258,14 +294,15 @@ cdef object transformed(tuple plan, object x, bint learning):
     return x
 
 
-cdef bint hands_rows(tuple plan, Py_ssize_t i):
-    """Tell whether step i gives the following one rows: then all steps up to the learner do. Dicts are for Python."""
-    step, following = (<tuple> plan[i])[1], (<tuple> plan[i + 1])[1]
-    if not (isinstance(step, RowMaker) and (<RowMaker> step).makes_rows):
-        return False
-    if isinstance(following, Learner):
-        return (<Learner> following).takes_rows
-    return isinstance(following, RowMaker) and (<RowMaker> following).takes_rows and i + 2 < len(plan) and hands_rows(plan, i + 1)
+cdef bint takes_rows(object step) except -1:
+    """Tell whether a step reads a `TransformedRow` as it reads a dict."""
+    if isinstance(step, Learner):
+        return (<Learner> step).takes_rows
+    return isinstance(step, RowMaker) and (<RowMaker> step).takes_rows
+
+
+cdef bint gives_rows(object step, object following) except -1:
+    return isinstance(step, RowMaker) and (<RowMaker> step).makes_rows and takes_rows(following)
 
 
 cdef bint leaves_text(object step, object following, object x) except -1:
@@ -275,7 +312,7 @@ cdef bint leaves_text(object step, object following, object x) except -1:
     return not (type(x) is dict and dict_walk_suits(x)) or has_text(x)
 
 
-cdef bint are_for_the_last(tuple plan, dict params):
+cdef bint are_for_the_last(Plan plan, dict params):
     """Return whether the last step takes all further arguments of `learn_one`, such as `w`, and no other step takes one."""
     cdef Py_ssize_t i, last = len(plan) - 1
     if params:
@@ -286,29 +323,18 @@ cdef bint are_for_the_last(tuple plan, dict params):
     return True
 
 
-cdef bint leaves_to_river(object pipeline, tuple plan) except -1:
+cdef inline bint leaves_to_river(object pipeline, Plan plan) except -1:
     """Return whether River's code must call the steps: each step by its methods, or also in another order."""
-    return pipeline._LEARN_UNSUPERVISED_DURING_PREDICT or calls_are_logged(pipeline) or not is_plain_chain(plan)
+    return not plan.is_chain or learns_during_prediction(pipeline) or calls_are_logged(pipeline)
+
+
+cdef inline bint learns_during_prediction(object pipeline) except -1:
+    # `compose.learn_during_predict` sets it in the class, where a look-up takes a third of the time.
+    cdef PyObject* learns = PyDict_GetItemWithError(<object> RIVERS_PIPELINE.tp_dict, LEARNS)
+    return pipeline._LEARN_UNSUPERVISED_DURING_PREDICT if learns == NULL else <object> learns
 
 
 cdef inline bint calls_are_logged(object pipeline) except -1:
     """Return whether `utils.log_method_calls` of River is on: it replaces `__getattribute__`, and sees only calls of Python."""
     # The first question is the cheap one. A subclass with `__getattr__` answers it with yes, too.
     return looks_up_in_python(pipeline) and type(pipeline).__getattribute__ is not object.__getattribute__
-
-
-cdef bint is_plain_chain(tuple plan):
-    """Return whether the pipeline is a chain of unsupervised transformers with one supervised step at the end."""
-    cdef Py_ssize_t i, last = len(plan) - 1
-    cdef tuple step
-    for i in range(last):
-        step = plan[i]
-        if <str> step[0] != "transformer" or step[2]:
-            return False
-    step = plan[last] if last >= 0 else ("", None, False)
-    return <str> step[0] == "final" and step[2]
-
-
-cdef bint are_two_compiled_steps(tuple plan):
-    """Return whether a plain chain is a transformer and the learner behind it, and rows go from one to the other."""
-    return len(plan) == 2 and hands_rows(plan, 0)

@@ -471,8 +471,8 @@ EDITS = [
     *_edits(
         "river_margins/pipeline.pyx",
         ("a text goes no way past a scaler", "return not (type(x) is dict and dict_walk_suits(x)) or has_text(x)", "return False"),
-        ("a step in Python gets a row", "i + 2 < len(plan) and hands_rows(plan, i + 1)", "True"),
-        ("a learner in Python gets a row", "return (<Learner> following).takes_rows", "return True"),
+        ("a step in Python gets a row", "while self.is_chain and self.rows_from > 0 and", "self.rows_from -= last > 1\n        while self.is_chain and self.rows_from > 0 and"),
+        ("a learner in Python gets a row", "return (<Learner> step).takes_rows", "return True"),
     ),
     *_edits(
         "river_margins/preprocessing/hasher.pyx",

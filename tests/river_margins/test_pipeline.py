@@ -1,5 +1,6 @@
 """The compiled pipeline does what River's does, to the last bit."""
 
+import copy
 import math
 import pickle
 
@@ -220,6 +221,20 @@ def test_it_learns_during_prediction_where_river_is_told_to():
     with compose.learn_during_predict():
         assert play(ours, rivers_pair) == play(rivers, rivers_pair)
     assert ours[0].counts == rivers[0].counts
+
+
+def test_a_copy_and_a_step_that_comes_later_are_seen():
+    ours = rm.StandardScaler() | learner()
+    for x, y in datasets.Phishing().take(20):
+        ours.predict_learn_one(x, y)
+    assert type(pickle.loads(pickle.dumps(ours))._plan) is tuple  # River's, which older versions read
+    for copied in (pickle.loads(pickle.dumps(ours)), copy.deepcopy(ours)):
+        assert copied.predict_learn_one(x, y) is ours.predict_one(x)
+        assert (copied[0].counts["https"], copied[-1].n_seen) == (21, 21)
+        assert (ours[0].counts["https"], ours[-1].n_seen) == (20, 20)
+        longer = compose.Discard("https") | copied
+        longer.predict_learn_one(x, y)
+        assert (copied[1].counts["https"], copied[-1].n_seen) == (21, 22)
 
 
 def test_further_arguments_reach_the_learner():

@@ -144,6 +144,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "evaluate": (),
     "networks": ("HedgeBackpropClassifier", "OnlineMLPClassifier", "OnlineMLPRegressor"),
     "snapshot": (),
+    "svmlight": (),
     "theory": ("Watched",),
     "version_space": (
         "CenterOfGravityClassifier",

@@ -160,7 +160,8 @@ def label_column(y: Any) -> Any:
         raise ValueError(f"one label for each row is needed, not an array of shape {labels.shape}: see `ravel`")
     if isinstance(labels, np.ma.MaskedArray):
         return labels.tolist()  # None for what is masked, as for the nulls of pyarrow
-    return labels
+    # The texts of numpy, which it makes anew each time, take ten times as long as those of Python.
+    return labels.tolist() if getattr(getattr(labels, "dtype", None), "kind", None) == "U" else labels
 
 
 def is_bare(value: object, kind: Any) -> bool:

@@ -30,6 +30,7 @@ from river_margins.core.explain import contribution_table, largest_first
 from river_margins.core.pairs import check_pair, check_rule, no_price
 from river_margins.core.reader import INTERCEPT
 from river_margins.core.weights import WeightMatrix, Weights, weight_table
+from river_margins.tasks.labels import are_numbers
 
 cdef double largest_weight = _LARGEST_WEIGHT
 
@@ -573,7 +574,9 @@ cdef class Learner(Estimator):
 
     def _learn_rows(self, Batch batch, labels, const double[:] weights):
         cdef Task task = self.task.decided_by(labels[0]) if self.task.undecided else self.task
-        cdef const double[::1] codes = task.codes(labels)
+        cdef object code_array = task.codes(labels)
+        cdef const double[::1] codes = code_array
+        cdef bint numbers = are_numbers(labels)
         cdef Round round = self.take_round()
         # Local variables, because counting references for each row takes a tenth of the time of a short row.
         cdef Row row = round.row
@@ -599,6 +602,8 @@ cdef class Learner(Estimator):
                     label = labels[i]
                     code = task.code(label)
                 self.learn_row(row, direction, seen, step, space, task, label, code, weights[i], False)
+                if isnan(code) and numbers:  # a new class: the other rows of it need no look-up
+                    code_array[labels == label] = task.code(label)
                 i += 1
         except (OverflowError, ValueError) as error:
             raise refused_row(self.n_seen - seen_before, error) from error

@@ -10,7 +10,7 @@ from river_margins.core.reader cimport Row
 from river_margins.spaces.base cimport Direction, Term, set_two
 from river_margins.tasks.base cimport Labels, Task
 from river_margins.core.checks import abridged
-from river_margins.tasks.labels import check_text, check_together, is_missing, plain
+from river_margins.tasks.labels import are_numbers, check_text, check_together, is_missing, plain
 
 
 cdef double BELOW_1 = 1.0 - 2.0**-51  # by so much that it stays below when both are divided by the same number
@@ -40,30 +40,39 @@ cdef class Multiclass(Labels):
             raise ValueError(f"`classes` must all be different, not {labels!r}")
 
     cdef double code(self, object y) except? -1.0:
-        label = plain(y)
+        label = y if type(y) is str or type(y) is int else plain(y)
         if isinstance(label, bool):
             others = f", but the labels of this learner are {self.labels!r}" if self.labels else (
                 "; write another, such as 1 in place of True"
             )
             raise ValueError(
-                f"label {abridged(y)} is a bool{others}: bools and other labels do not mix in one learner, and its first "
+                f"label {abridged(label)} is a bool{others}: bools and other labels do not mix in one learner, and its first "
                 "label decides"
             )
         try:
             block = self.block_of.get(label)
         except TypeError as error:
-            raise ValueError(f"label {abridged(y)}, of type {type(y).__name__}, cannot be a class: it is not hashable") from error
+            raise ValueError(f"label {abridged(label)}, of type {type(y).__name__}, cannot be a class: it is not hashable") from error
         if block is not None:
             return block
         if is_missing(label):
-            raise ValueError(f"label {abridged(y)} is not a class: it stands for a missing label")
+            raise ValueError(f"label {abridged(label)} is not a class: it stands for a missing label")
         check_text(label, self.labels)
         return NAN
 
     cdef object codes(self, object labels):
-        # New labels must go together with each other, too. Else the first would be learned before the second is refused.
+        if are_numbers(labels):
+            known = np.unique(labels)
+            try:
+                return np.array([self.code(label) for label in known.tolist()])[np.searchsorted(known, labels)]
+            except ValueError:
+                pass  # what follows raises it again, and names the row
         codes = Labels.codes(self, labels)
-        check_together([(i, plain(labels[i])) for i in np.flatnonzero(np.isnan(codes))])
+        # New labels must go together with each other, too. Else the first would be learned before the second is refused.
+        rows = {}
+        for i in np.flatnonzero(np.isnan(codes)).tolist():
+            rows.setdefault(plain(labels[i]), i)
+        check_together([(i, label) for label, i in rows.items()])
         return codes
 
     cdef bint constraint(self, Row row, object y, double code, Direction direction) except -1:

@@ -1,5 +1,6 @@
 """Dicts, data frames and sparse matrices teach the same, and a batch is checked whole before any row is learned."""
 
+import math
 import pickle
 import signal
 from functools import partial
@@ -393,14 +394,17 @@ def test_a_batch_carries_sample_weights(learner):
 @pytest.mark.parametrize("form", [form for form in FORMS if form.task == "multiclass"], ids=str)
 def test_new_classes_may_come_within_a_batch(form):
     X, _ = batch(form.make())
-    labels = np.array([f"class {i % 7}" for i in range(ROWS)])
-    by_dict = taught_by_dicts(form.learner.make(), [dict(enumerate(row)) for row in X.tolist()], labels)
-    by_frame = form.learner.make()
-    by_frame.learn_many(pd.DataFrame(X), labels)
-    assert state(by_frame) == state(by_dict)
-    proba = by_frame.predict_proba_many(pd.DataFrame(X))
-    assert list(proba.columns) == list(by_frame.weights) == [f"class {i}" for i in range(7)]
-    assert np.allclose(proba.sum(axis=1), 1.0)
+    numbers = 3 - np.arange(ROWS) * (np.arange(ROWS) // 20 + 1) % 7  # in another order than when sorted
+    for labels in (np.array([f"class {i}" for i in numbers]), numbers, numbers.astype("i1"), numbers / 2):
+        with case(labels.dtype):
+            by_dict = taught_by_dicts(form.learner.make(), [dict(enumerate(row)) for row in X.tolist()], labels)
+            by_frame = form.learner.make()
+            for rows in (slice(0, 9), slice(9, ROWS)):
+                by_frame.learn_many(pd.DataFrame(X[rows]), labels[rows])
+            assert state(by_frame) == state(by_dict)
+            proba = by_frame.predict_proba_many(pd.DataFrame(X))
+            assert list(proba.columns) == list(by_frame.weights) == list(dict.fromkeys(labels.tolist()))
+            assert np.allclose(proba.sum(axis=1), 1.0)
 
 
 @pytest.mark.parametrize(
@@ -493,6 +497,8 @@ def test_a_frame_of_several_labels_is_a_dict_for_each_row():
     [
         (rm.PAClassifier, ["1", "2", 1], "row 2 of the batch: label 1 and the label '1'"),
         (rm.PAClassifier, ["a", None, "b"], "row 1 of the batch: label None is not a class"),
+        (rm.PAClassifier, np.array([2.0, math.nan, 1.0]), "row 1 of the batch: label nan is not a class"),
+        (lambda: rm.PAClassifier(classes=["1", 3, 4]), np.array([3, 1, 2]), "row 1 of the batch: label 1 and the label '1'"),
         (rm.PARegressor, [1.0, 2.0, "red"], "row 2 of the batch: label 'red' is not a number"),
         (rm.PAMultiLabelClassifier, [{"1": True}, {"2": True}, {1: False}], "row 2 of the batch: label 1 and"),
     ],

@@ -1,0 +1,212 @@
+"""Files in the svmlight format, also called LIBSVM, as sparse matrices for `learn_csr`."""
+
+from os import PathLike, fspath
+from re import match
+
+import numpy as np
+from scipy import sparse
+
+from cpython.bytes cimport PyBytes_AS_STRING
+from cpython.exc cimport PyErr_CheckSignals
+from libc.math cimport isfinite
+from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.string cimport memchr, strncmp
+
+cdef enum:
+    LARGEST = 2147483646  # an index, so that the number of columns is an int32, too
+    EXACT = 15  # an integer of so many decimal digits is a double without rounding, and so is 10^15
+
+cdef double POWERS_OF_10[EXACT + 1]
+for power in range(EXACT + 1):
+    POWERS_OF_10[power] = 10.0**power
+
+
+def read(source):
+    """Return the rows of a svmlight file as a sparse matrix, and their labels as an array.
+
+    A line is `label index:value index:value ... # comment`, with indices that rise. Column 7 of the matrix is the index 7, so a
+    learner knows the feature by this number. Empty lines, comments and groups, such as `qid:3`, are left out.
+
+    Parameters
+    ----------
+    source
+        The name of a file, or an open binary file, such as gzip.open("a9a.gz"). All of it must fit in memory.
+
+    Returns
+    -------
+    `X`, a `scipy.sparse.csr_array` of floats, and `y`: integers if all labels are integers, else floats.
+
+    Raises
+    ------
+    ValueError
+        With the line, if it is not svmlight, or holds a number that is not finite.
+
+    Examples
+    --------
+    >>> import io
+    >>> import river_margins as rm
+    >>> X, y = rm.svmlight.read(io.BytesIO(b"+1 1:0.5 3:2  # spam\\n-1 2:1\\n"))
+    >>> X.toarray()
+    array([[0. , 0.5, 0. , 2. ],
+           [0. , 0. , 1. , 0. ]])
+    >>> y
+    array([ 1, -1])
+    >>> model = rm.PAClassifier()
+    >>> model.learn_csr(X, y)
+    >>> model.predict_csr(X)
+    array([ 1, -1])
+
+    References
+    ----------
+    Joachims, T., 1999. Making large-scale SVM learning practical. The format is that of SVM-light.
+    """
+    if isinstance(source, (str, PathLike)):
+        with open(source, "rb") as file:
+            return parsed(file.read(), fspath(source))
+    return parsed(source.read(), getattr(source, "name", "svmlight"))
+
+
+def parsed(bytes text, name):
+    """Return the matrix and the labels of a text; `name` is that of its file in errors."""
+    cdef Py_ssize_t rows = 0, count = 0, line = 1, most_rows = count_of(b"\n", text) + 1, most = count_of(b":", text)
+    starts, labels = np.zeros(most_rows + 1, np.int64), np.empty(most_rows)
+    columns, values = np.empty(most, np.int32), np.empty(most)
+    cdef int64_t[::1] start = starts
+    cdef double[::1] label = labels
+    cdef int32_t[::1] column = columns
+    cdef double[::1] value = values
+    cdef double group
+    cdef int32_t index, before, largest = -1
+    cdef const char* at = PyBytes_AS_STRING(text)  # a byte of 0 ends it, so no loop has to look for the end
+    cdef const char* end = at + len(text)
+    cdef const char* after
+    while True:
+        at = after_blanks(at)
+        if at[0] == c"#":
+            at = after_comment(at, end)
+        if at == end:
+            break
+        if at[0] == c"\n":
+            at += 1
+            line += 1
+            if line & 0xFFFF == 0:
+                PyErr_CheckSignals()
+            continue
+        after = number(at, &label[rows])
+        if after == NULL:
+            refuse(name, line, f"the label is `{word(at)}`, and not a finite number")
+        at, before = after_blanks(after), -1
+        while not ends_row(at[0]):
+            if at[0] == c"q" and strncmp(at, b"qid:", 4) == 0:
+                after = number(at + 4, &group)
+            else:
+                after = after_index(at, &index)
+                if after == NULL:
+                    refuse(name, line, f"`{word(at)}` is not `index:value`, with an index from 0 to {LARGEST}")
+                if index <= before:
+                    refuse(name, line, f"the index {index} comes after {before}: indices must rise")
+                before = column[count] = index
+                after = number(after, &value[count])
+                count += 1
+            if after == NULL:
+                refuse(name, line, f"the value in `{word(at)}` is not a finite number")
+            at = after_blanks(after)
+        if at[0] == 0 and at < end:
+            refuse(name, line, "a byte is 0")
+        largest = max(largest, before)
+        rows += 1
+        start[rows] = count
+    X = sparse.csr_array((values[:count], columns[:count], starts[: rows + 1]), (rows, largest + 1))
+    return X, as_integers(labels[:rows])
+
+
+cdef Py_ssize_t count_of(bytes byte, bytes text) except -1:
+    # `bytes.count` takes ten times as long for what is frequent.
+    return np.count_nonzero(np.frombuffer(text, np.uint8) == ord(byte))
+
+
+def as_integers(numbers):
+    whole = numbers.astype(np.int64) if (np.abs(numbers) < 2.0**53).all() else numbers
+    return whole if (whole == numbers).all() else numbers
+
+
+def refuse(name, line, why):
+    raise ValueError(f"{name}:{line}: not svmlight: {why}")
+
+
+cdef inline bint is_digit(char byte) noexcept:
+    return c"0" <= byte <= c"9"
+
+
+cdef inline bint is_blank(char byte) noexcept:
+    return byte == c" " or byte == c"\t" or byte == c"\r"
+
+
+cdef inline bint ends_row(char byte) noexcept:
+    return byte == c"\n" or byte == c"#" or byte == 0
+
+
+cdef inline const char* after_blanks(const char* at) noexcept:
+    while is_blank(at[0]):
+        at += 1
+    return at
+
+
+cdef const char* after_comment(const char* at, const char* end) noexcept:
+    at = <const char*> memchr(at, c"\n", end - at)
+    return end if at == NULL else at
+
+
+cdef inline const char* after_index(const char* at, int32_t* index) noexcept:
+    """Read an index and its colon; return NULL if there is none."""
+    cdef const char* first = at
+    cdef int64_t found = 0
+    while is_digit(at[0]) and found <= LARGEST:
+        found = 10 * found + (at[0] - c"0")
+        at += 1
+    index[0] = <int32_t> found
+    return at + 1 if at != first and at[0] == c":" and found <= LARGEST else NULL
+
+
+cdef inline const char* number(const char* at, double* value) except? NULL:
+    """Read a number that is a word, or ends one; return NULL if it is none, or not finite."""
+    cdef const char* here = at
+    cdef int digits = 0, decimals = 0
+    cdef uint64_t integer = 0
+    if here[0] == c"-" or here[0] == c"+":
+        here += 1
+    while is_digit(here[0]) and digits <= EXACT:
+        integer = 10 * integer + (here[0] - c"0")
+        here += 1
+        digits += 1
+    if here[0] == c".":
+        here += 1
+        while is_digit(here[0]) and digits <= EXACT:
+            integer = 10 * integer + (here[0] - c"0")
+            here += 1
+            digits += 1
+            decimals += 1
+    if not (0 < digits <= EXACT and (is_blank(here[0]) or ends_row(here[0]))):
+        return other_number(at, value)
+    # The quotient of two numbers that are exact is the double that is nearest to the text.
+    value[0] = <double> integer / POWERS_OF_10[decimals] if decimals else <double> integer
+    if at[0] == c"-":
+        value[0] = -value[0]
+    return here
+
+
+cdef const char* other_number(const char* at, double* value) except? NULL:
+    text = word(at)
+    # Python also takes 1_5 for a number, and digits of other scripts.
+    if not match(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$", text):
+        return NULL
+    value[0] = float(text)
+    return at + len(text) if isfinite(value[0]) else NULL
+
+
+cdef str word(const char* at):
+    """Return the text up to the next blank, a character for each byte."""
+    cdef Py_ssize_t length = 0
+    while not (is_blank(at[length]) or ends_row(at[length])):
+        length += 1
+    return at[:length].decode("latin-1")

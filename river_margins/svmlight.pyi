@@ -1,7 +1,6 @@
 from os import PathLike
 from typing import Any, BinaryIO
 
-def read(source: str | PathLike[str] | BinaryIO) -> tuple[Any, Any]: ...
+__all__ = ["read"]
 
-class Text:
-    def parsed(self) -> tuple[Any, Any]: ...
+def read(source: str | PathLike[str] | BinaryIO) -> tuple[Any, Any]: ...

@@ -17,8 +17,10 @@ cdef enum:
     EXACT = 15  # an integer of so many decimal digits is a double without rounding, and so is 10^15
 
 cdef double POWERS_OF_10[EXACT + 1]
-for power in range(EXACT + 1):
-    POWERS_OF_10[power] = 10.0**power
+for _power in range(EXACT + 1):
+    POWERS_OF_10[_power] = 10.0**_power
+
+__all__ = ["read"]
 
 
 def read(source):
@@ -66,7 +68,7 @@ def read(source):
     return parsed(source.read(), getattr(source, "name", "svmlight"))
 
 
-def parsed(bytes text, name):
+cdef tuple parsed(bytes text, name):
     """Return the matrix and the labels of a text; `name` is that of its file in errors."""
     cdef Py_ssize_t rows = 0, count = 0, line = 1, most_rows = count_of(b"\n", text) + 1, most = count_of(b":", text)
     starts, labels = np.zeros(most_rows + 1, np.int64), np.empty(most_rows)
@@ -125,12 +127,12 @@ cdef Py_ssize_t count_of(bytes byte, bytes text) except -1:
     return np.count_nonzero(np.frombuffer(text, np.uint8) == ord(byte))
 
 
-def as_integers(numbers):
+cdef as_integers(numbers):
     whole = numbers.astype(np.int64) if (np.abs(numbers) < 2.0**53).all() else numbers
     return whole if (whole == numbers).all() else numbers
 
 
-def refuse(name, line, why):
+cdef int refuse(name, Py_ssize_t line, str why) except -1:
     raise ValueError(f"{name}:{line}: not svmlight: {why}")
 
 

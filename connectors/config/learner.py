@@ -202,6 +202,14 @@ def first_learner(learner: Any, start_from: pathlib.Path | None) -> Any:
     )
 
 
+def first_changes(learner: Any, start_from: pathlib.Path | None) -> list[str]:
+    """Return a phrase for each parameter that `first_learner` changes in the model of a snapshot."""
+    try:
+        return [] if start_from is None else snapshot.changes(start_from.read_bytes(), learner).made
+    except (OSError, snapshot.SnapshotError):  # as `first_learner` tells
+        return []
+
+
 def _with_names_of_records(model: Any, path: pathlib.Path) -> Any:
     """Return a model. Raise ConfigError if its features have numbers as names, which no record has."""
     *before, last = model.steps.values() if hasattr(model, "steps") else [model]

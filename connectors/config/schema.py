@@ -21,7 +21,15 @@ from pydantic_core import PydanticCustomError
 from river import base
 
 from connectors.config.checks import contradictions
-from connectors.config.learner import assemble_sampler, build, first_learner, imputed_of, last_step, texts_of
+from connectors.config.learner import (
+    assemble_sampler,
+    build,
+    first_changes,
+    first_learner,
+    imputed_of,
+    last_step,
+    texts_of,
+)
 from connectors.config.steps import LearnerBuilder
 from connectors.config.valid_values import PathProblem, ValidValues
 from connectors.config.value_types import (
@@ -407,6 +415,11 @@ class AnyConfig(Section):
         return {self.champion: self.first_learner()} | {
             name: first_learner(build(each.steps), each.snapshot) for name, each in self.challengers.items()
         }
+
+    def first_changes(self) -> str:
+        """Return what differs between the learner of the file and the model in `start_from`; empty if nothing does."""
+        made = first_changes(self.build_learner(), self.start_from)
+        return f"the model of `{self.start_from}` goes on with other parameters: {', '.join(made)}" if made else ""
 
     @property
     def is_regressor(self) -> bool:

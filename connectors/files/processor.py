@@ -224,6 +224,8 @@ class FileProcessor:
             raise StateError(f"`{self._path}` is not a checkpoint; {self._start_over()}") from error
 
     def _new_model(self) -> PartitionModel:
+        if changes := self._config.first_changes():
+            log.warning("%s", changes)
         return self._builder().start()
 
     def _builder(self) -> Builder:

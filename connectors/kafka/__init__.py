@@ -330,6 +330,8 @@ def client(name: str) -> ClientModule:
         raise ValueError(
             "the client `confluent` needs the package `confluent-kafka`: `pip install 'river-margins[confluent]'`"
         ) from error
+    if name == "confluent" and (too_old := module.why_too_old()):
+        raise ValueError(too_old)
     found: ClientModule = module
     return found
 

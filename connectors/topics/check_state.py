@@ -123,6 +123,8 @@ class _CheckState:
                 restorer.check_former(number, self._before)
                 if elsewhere := restorer.stored.elsewhere(number):
                     self._notes.add(elsewhere)
+                if changes := restorer.config.first_changes():
+                    self._notes.add(changes)
                 return found
             metadata = restorer.check_metadata(number, committed)
             with _collected(found, number):

@@ -170,6 +170,9 @@ class Restorer:
         if (elsewhere := self.stored.elsewhere(partition)) and elsewhere not in self.said:
             self.said.add(elsewhere)
             log.warning("%s", elsewhere)
+        if (changes := self.config.first_changes()) and changes not in self.said:
+            self.said.add(changes)
+            log.warning("%s", changes)
         offset, labels_offset = at.offset, labels_at and labels_at.offset
         if self.config.input.start == "latest" and partition < before:
             offset, labels_offset = self._begun_at(partition, at, labels_at)

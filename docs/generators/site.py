@@ -85,6 +85,7 @@ def api() -> dict[str, str]:
         "api/spaces.md": reference("Spaces, kernels and budgets", spaces),
         "api/conversions.md": reference("Conversions of finite samples", functions(rm.conversions)),
         "api/evaluate.md": reference("Progressive validation", members(evaluate)),
+        "api/svmlight.md": reference("svmlight files", members(rm.svmlight)),
         "api/theory.md": reference("Theory", [theory for module in THEORY for theory in functions(module)]),
         "api/snapshot.md": reference("Snapshots of models", members(rm.snapshot)),
         "api/connectors.md": reference("The stream processor", members(connectors)),

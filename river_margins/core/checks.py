@@ -164,6 +164,16 @@ def label_column(y: Any) -> Any:
     return labels.tolist() if getattr(getattr(labels, "dtype", None), "kind", None) == "U" else labels
 
 
+def are_numbers(labels: Any) -> bool:
+    """Return whether labels are an array of numbers that Python has, too: few different ones, if they are classes.
+
+    >>> import numpy as np
+    >>> are_numbers(np.array([1, -1])), are_numbers(np.array([True])), are_numbers([1, -1])
+    (True, False, False)
+    """
+    return isinstance(labels, np.ndarray) and labels.dtype.kind in "iuf" and labels.itemsize <= 8
+
+
 def is_bare(value: object, kind: Any) -> bool:
     """Return whether a value is an instance of a class, and not a pipeline that ends with one, as River's `isinstance`.
 

@@ -25,12 +25,11 @@ from river_margins.spaces.linear cimport Linear
 from river_margins.tasks.base cimport Task
 
 from river_margins.core.batch import as_frame, csr_batch, frame_batch
-from river_margins.core.checks import LARGEST_WEIGHT as _LARGEST_WEIGHT, label_column, sample_weight, short, whole
+from river_margins.core.checks import LARGEST_WEIGHT as _LARGEST_WEIGHT, are_numbers, label_column, sample_weight, short, whole
 from river_margins.core.explain import contribution_table, largest_first
 from river_margins.core.pairs import check_pair, check_rule, no_price
 from river_margins.core.reader import INTERCEPT
 from river_margins.core.weights import WeightMatrix, Weights, weight_table
-from river_margins.tasks.labels import are_numbers
 
 cdef double largest_weight = _LARGEST_WEIGHT
 

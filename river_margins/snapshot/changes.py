@@ -43,6 +43,8 @@ def find_changes(document: Any, arrays: codec.Arrays, model: Any, encode: Encode
     refused, made, values = [], [], {}
     for found in compare(codec.decode(document["model"], arrays, Part.of), codec.decode(*encode(model), Part.of)):
         step = _step_at(model, found.path)
+        if found.has_grown and _has_caught_up(document, arrays, found, step, encode):
+            continue
         if not _can_mutate(step, found):
             refused.append(found.sentence)
             continue
@@ -63,6 +65,15 @@ def find_changes(document: Any, arrays: codec.Arrays, model: Any, encode: Encode
 def _can_mutate(step: Any, difference: Difference) -> bool:
     names = {name for name, _ in difference.parameters}
     return bool(names) and not river_steps.is_step(type(step)) and names <= step._mutable_attributes
+
+
+def _has_caught_up(document: Any, arrays: codec.Arrays, found: Difference, step: Any, encode: Encode) -> bool:
+    """Tell whether a model that an earlier version wrote has the state of today once it is loaded."""
+    try:
+        trained = _step_at(codec.decode(document["model"], arrays, nodes.put_together), found.path)
+    except nodes.SnapshotError:  # its class needs what the snapshot lacks
+        return False
+    return not any(compare(*(codec.decode(*encode(each), Part.of) for each in (trained, step))))
 
 
 def _in_some_order(document: Any, arrays: codec.Arrays, found: Difference, step: Any, encode: Encode) -> dict[str, Any]:

@@ -1,11 +1,14 @@
 """Finds the differences between two models, and says them in sentences."""
 
-from collections.abc import Iterable, Iterator
+import json
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from river_margins.snapshot import nodes
 
 MOST_ITEMS = 10  # of a set in a sentence
+SCALARS = frozenset({type(None), bool, int, float, str})
+SEQUENCES = frozenset({list, tuple})
 
 
 class Part(NamedTuple):
@@ -17,6 +20,7 @@ class Part(NamedTuple):
 
     @classmethod
     def of(cls, node: Any) -> "Part":
+        nodes.check_parameters(node)
         parameters = dict(node["parameters"])
         if node["class"] == "river.compose.Select":
             parameters["keys"] = set(parameters["keys"])  # their order differs between processes
@@ -41,17 +45,17 @@ class Part(NamedTuple):
         """Whether the parts are applied one after the other."""
         return self.name == "river.compose.Pipeline"
 
-    def show(self, also: tuple[str, ...] = ()) -> str:
-        """Return the call that makes the object, without parameters at their default unless they are in `also`."""
+    def show(self, texts: Mapping[str, str] | None = None) -> str:
+        """Return the call that makes the object, without parameters at their default unless `texts` has theirs."""
         if self.steps:
             return (" | " if self.is_pipeline else " + ").join(step.show() for step in self.steps)
-        defaults = self._defaults()
+        defaults, texts = self._defaults(), texts or {}
         shown = {
-            name: value
+            name: texts[name] if name in texts else _text_of(value)
             for name, value in self.parameters.items()
-            if name in also or name not in defaults or not _same(value, defaults[name])
+            if name in texts or name not in defaults or not _same(value, defaults[name])
         }
-        return f"{self.name}({', '.join(f'{name}={_text_of(value)}' for name, value in shown.items())})"
+        return f"{self.name}({', '.join(f'{name}={text}' for name, text in shown.items())})"
 
 
 class Difference(NamedTuple):
@@ -65,11 +69,14 @@ class Difference(NamedTuple):
         The place of the learner or step: the number of the step, the number of the step within that one, and so on.
     parameters
         The changed parameters, as pairs of the name and a phrase such as `C 1.0 -> 0.5`; none if it is not only they.
+    has_grown
+        Whether all that differs is that the state has more attributes by now.
     """
 
     sentence: str
     path: tuple[int, ...]
     parameters: tuple[tuple[str, str], ...] = ()
+    has_grown: bool = False
 
 
 def compare(before: Part, after: Part, where: str = "", path: tuple[int, ...] = ()) -> Iterator[Difference]:
@@ -83,13 +90,15 @@ def compare(before: Part, after: Part, where: str = "", path: tuple[int, ...] = 
             yield from compare(*pair, f"{where}{', ' * bool(where)}{word} {number + 1}", (*path, number))
     elif changed := _changed(had := before.with_newer(after.parameters), after.parameters):
         moves = {name: f"{name} {_move(had.get(name), after.parameters.get(name))}" for name in changed}
-        said = f"{subject} was `{before.show(changed)}` and is now `{after.show(changed)}`: {', '.join(moves.values())}"
+        for name, other in _set_by_default(before, after):
+            moves[name] += f" (now the default; to keep the old value, write {other})"
+        was, now = _texts(before, after)
+        said = f"{subject} was `{was}` and is now `{now}`: {', '.join(moves.values())}"
         yield Difference(said, path, tuple(moves.items()))
     elif fields := sorted(before.fields ^ after.fields):
         listed = ", ".join(f"`{field}`" for field in fields)
-        yield Difference(
-            f"{subject}, `{before.name}`, has another state than when the snapshot was written: {listed} differ", path
-        )
+        said = f"{subject}, `{before.name}`, has another state than when the snapshot was written: {listed} differ"
+        yield Difference(said, path, has_grown=before.fields < after.fields)
 
 
 def _changed(before: dict[str, Any], after: dict[str, Any]) -> tuple[str, ...]:
@@ -111,10 +120,68 @@ def _same(one: Any, other: Any) -> bool:
 def _move(before: Any, after: Any) -> str:
     if isinstance(before, set) and isinstance(after, set):  # of hundreds of stop words
         return f"without {_text_of(before - after)}, with {_text_of(after - before)}"
-    return f"{_text_of(before)} -> {_text_of(after)}"
+    return " -> ".join(_texts(before, after))
+
+
+def _texts(before: Any, after: Any) -> tuple[str, str]:
+    """Return two values as texts. Where objects within them differ in a parameter, both texts have that parameter."""
+    if isinstance(before, Part) and isinstance(after, Part) and before.name == after.name:
+        if before.steps or after.steps:
+            return _joined(before, after)
+        had = before.with_newer(after.parameters)
+        changed = {name: _texts(had.get(name), after.parameters.get(name)) for name in _changed(had, after.parameters)}
+        was, now = ({name: pair[number] for name, pair in changed.items()} for number in (0, 1))
+        return before.show(was), after.show(now)
+    if type(before) in SEQUENCES and type(before) is type(after) and len(before) == len(after):
+        pairs = [_texts(*pair) for pair in zip(before, after, strict=True)]
+        old, new = zip(*pairs, strict=True) if pairs else ((), ())
+        return _in_brackets(old, before), _in_brackets(new, after)
+    return _text_of(before), _text_of(after)
+
+
+def _joined(before: Part, after: Part) -> tuple[str, str]:
+    if len(before.steps) != len(after.steps):
+        return before.show(), after.show()
+    pairs, sign = map(_texts, before.steps, after.steps), " | " if before.is_pipeline else " + "
+    was, now = (sign.join(texts) for texts in zip(*pairs, strict=True))
+    return was, now
+
+
+def _set_by_default(before: Part, after: Part) -> Iterator[tuple[str, str]]:
+    """Yield what was changed by a default, as pairs of the parameter and of how a file has its old value.
+
+    A change within the value of a parameter counts as one of that parameter.
+    """
+    had, defaults = before.with_newer(after.parameters), after._defaults()
+    for name in _changed(had, after.parameters):
+        old, new = had.get(name), after.parameters.get(name)
+        if type(old) in SCALARS and name in defaults and _same(new, defaults[name]):
+            yield name, f"`{name}: {json.dumps(old)}`"
+        for one, other in _parts(old, new):
+            yield from ((name, f"{text} of `{one.name}`") for _, text in _set_by_default(one, other))
+
+
+def _parts(before: Any, after: Any) -> Iterator[tuple[Part, Part]]:
+    """Yield the objects of the same class at the same place in two values."""
+    if isinstance(before, Part) and isinstance(after, Part):
+        if before.steps:
+            yield from _parts(before.steps, after.steps)
+        elif before.name == after.name:
+            yield before, after
+    elif type(before) in SEQUENCES and type(after) in SEQUENCES:
+        for pair in zip(before, after, strict=False):
+            yield from _parts(*pair)
+
+
+def _in_brackets(texts: Iterable[str], values: list[Any] | tuple[Any, ...]) -> str:
+    if isinstance(values, list):
+        return f"[{', '.join(texts)}]"
+    return f"({', '.join(texts)}{',' * (len(values) == 1)})"
 
 
 def _text_of(value: Any) -> str:
+    if type(value) in SEQUENCES:  # a Part is a tuple, too
+        return _in_brackets([_text_of(each) for each in value], value)
     if isinstance(value, set):  # its order differs between processes
         items = sorted(map(repr, value))
         return f"{{{', '.join(items[:MOST_ITEMS])}{', ...' * (len(items) > MOST_ITEMS)}}}"

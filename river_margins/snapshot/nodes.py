@@ -115,15 +115,26 @@ def take_apart(thing: Any) -> dict[str, Any]:
     return {"class": _full_name(kind), "parameters": parameters, "state": state}
 
 
+def check_parameters(node: Any) -> None:
+    """Raise SnapshotError if a node has a parameter that its class lacks, as a node of a newer version may have."""
+    kind = find_class(node["class"])
+    if kind is None:
+        return
+    river_step = river_steps.STEPS.get(node["class"])
+    if unknown := sorted(node["parameters"].keys() - set(river_step.parameters if river_step else defaults(kind))):
+        raise SnapshotError(
+            f"the snapshot gives `{name_of(kind)}` a parameter `{unknown[0]}`, which it does not have: use the "
+            "version of its package that wrote the snapshot"
+        )
+
+
 def put_together(node: Any) -> Any:
     """Rebuild the object of a node; raise SnapshotError if the class is unknown or refuses the parameters."""
     kind, parameters, state = find_class(node["class"]), node["parameters"], node["state"]
     if kind is None:
         raise unknown_class(node["class"])
-    river_step = river_steps.STEPS.get(node["class"])
-    given = defaults(kind)
-    if unknown := sorted(parameters.keys() - set(river_step.parameters if river_step else given)):
-        raise SnapshotError(f"the snapshot gives `{name_of(kind)}` a parameter `{unknown[0]}`, which it does not have")
+    check_parameters(node)
+    river_step, given = river_steps.STEPS.get(node["class"]), defaults(kind)
     # One that the class has got since the snapshot takes its default, with which it does what it did before.
     needed = {name for name, default in given.items() if default is inspect.Parameter.empty}
     if missing := [] if river_step else sorted(needed - parameters.keys()):

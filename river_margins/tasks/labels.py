@@ -18,16 +18,6 @@ def plain(label: object) -> object:
     return label.item() if isinstance(label, np.generic) else label
 
 
-def are_numbers(labels: Any) -> bool:
-    """Return whether labels are an array of numbers that Python has, too: few different ones, if they are classes.
-
-    >>> import numpy as np
-    >>> are_numbers(np.array([1, -1])), are_numbers(np.array([True])), are_numbers([1, -1])
-    (True, False, False)
-    """
-    return isinstance(labels, np.ndarray) and labels.dtype.kind in "iuf" and labels.itemsize <= 8
-
-
 def label_list(name: str, labels: Any) -> Any:
     """Return a parameter with labels as a list, if it is neither a list nor a tuple, text or None.
 

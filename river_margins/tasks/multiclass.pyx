@@ -9,8 +9,8 @@ from libc.math cimport NAN, exp, isnan
 from river_margins.core.reader cimport Row
 from river_margins.spaces.base cimport Direction, Term, set_two
 from river_margins.tasks.base cimport Labels, Task
-from river_margins.core.checks import abridged
-from river_margins.tasks.labels import are_numbers, check_text, check_together, is_missing, plain
+from river_margins.core.checks import abridged, are_numbers
+from river_margins.tasks.labels import check_text, check_together, is_missing, plain
 
 
 cdef double BELOW_1 = 1.0 - 2.0**-51  # by so much that it stays below when both are divided by the same number

@@ -12,17 +12,26 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
-from kafka import errors as kafka_errors
-from kafka.consumer.fetcher import Fetcher
-from kafka.net.transport import KafkaSSLTransport, KafkaTCPTransport
-from kafka.producer import kafka as producer_module
-from kafka.producer import producer_batch
-from kafka.protocol.admin import DescribeGroupsRequest
-from kafka.record.default_records import DefaultRecordBatch
-from kafka.structs import MemberState, OffsetAndMetadata
+from connectors.errors import StartError
+from connectors.kafka.kafka_python.defaults import installed_version
 
 TRIED_VERSIONS = ("3.0.12",)
+try:
+    from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
+    from kafka import errors as kafka_errors
+    from kafka.consumer.fetcher import Fetcher
+    from kafka.net.transport import KafkaSSLTransport, KafkaTCPTransport
+    from kafka.producer import kafka as producer_module
+    from kafka.producer import producer_batch
+    from kafka.protocol.admin import DescribeGroupsRequest
+    from kafka.record.default_records import DefaultRecordBatch
+    from kafka.structs import MemberState, OffsetAndMetadata
+except ImportError as error:  # of a version that another package or a pin has brought
+    raise StartError(
+        f"kafka-python {installed_version()} does not suit this version of river-margins ({error}): "
+        f"`pip install 'kafka-python>={TRIED_VERSIONS[0]}'`"
+    ) from error
+
 CONNECTION_LOGGER = "kafka.net.manager"
 OFFSETS_LOGGER = "kafka.coordinator.consumer"
 NOT_READY_MS = 20  # that the thread that sends waits for a broker, unless something happens before

@@ -1,7 +1,10 @@
 """The clients behind their interface, on a real Kafka; the defects of the libraries that we fence are pinned here."""
 
 import contextlib
+import json
 import math
+import subprocess
+import sys
 import time
 import uuid
 from concurrent.futures import ThreadPoolExecutor
@@ -14,6 +17,7 @@ from kafka import KafkaAdminClient, KafkaProducer, TopicPartition
 from kafka.admin import ConfigResource, ConfigResourceType
 from kafka.errors import KafkaConnectionError
 from kafka.structs import MemberState
+from kafka.version import __version__ as kafka_version
 
 from connectors.errors import StartError
 from connectors.kafka import (
@@ -735,3 +739,27 @@ def test_a_reader_reads_again_what_it_read_before_a_failure(place, monkeypatch):
 )
 def test_a_misspelt_key_of_the_section_is_known(key, meant, library):
     assert any(f"did you mean `{meant}`?" in said for *_, said in client(library).check_settings({key: {}}, {}))
+
+
+def test_a_confluent_kafka_that_is_too_old_is_named(monkeypatch):
+    """It would refuse a setting that no user has written, and the error would blame the broker."""
+    monkeypatch.setattr(confluent_kafka, "__version__", "2.9.0")
+    with pytest.raises(
+        ValueError, match=r"needs confluent-kafka 2\.12 or later, and the one that is installed is 2\.9\.0: `"
+    ):
+        client("confluent")
+    monkeypatch.setattr(confluent_kafka, "__version__", "2.12.0rc1")
+    assert client("confluent")
+
+
+def test_a_kafka_python_that_is_too_old_is_named(tmp_path):
+    """Version 2 has no `kafka.net`."""
+    code = "import sys, kafka; sys.modules['kafka.net.transport'] = None; from connectors import cli; cli.main()"
+    settings = {"name": "p", "kafka": {"bootstrap_servers": "localhost:1"}, "learner": ["PAClassifier"]}
+    file = tmp_path / "p.yaml"
+    file.write_text(json.dumps(settings | {"input": {"topic": "a"}, "output": {"topic": "b"}}))
+    for arguments in (["run", file], ["topics", "create", file], ["tail", file]):
+        ended = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False)
+        assert ended.returncode == 3
+        assert ended.stderr.startswith(f"kafka-python {kafka_version} does not suit this version of river-margins (")
+        assert ended.stderr.endswith(": `pip install 'kafka-python>=3.0.12'`\n") and ended.stderr.count("\n") == 1

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+import river_margins as rm
 from connectors.errors import StateError
 from connectors.topics import commit, processor
 from river_margins import snapshot
@@ -143,3 +144,49 @@ def test_an_order_of_features_and_an_id_beside_them_are_no_other_records(stream)
         process.end()
     with running(stream.config(record={"label": "y", "features": ["popup_window", "https"]})):
         wait_for(lambda: stream.members() == [1], "a member")
+
+
+def test_a_model_of_before_its_state_grew_goes_on(stream, monkeypatch):
+    """`AutoRegressor` keeps the lowest and the highest label by now."""
+    stream.settings["learner"] = ["StandardScaler", "AutoRegressor"]
+    records = [record | {"y": float(n % 7)} for n, record in enumerate(phishing(40))]
+    stream.produce(records[:20])
+    whole = rm.AutoRegressor.__getstate__
+    with monkeypatch.context() as older:
+        state = lambda self: {key: value for key, value in whole(self).items() if key not in ("lowest", "highest")}  # noqa: E731
+        older.setattr(rm.AutoRegressor, "__getstate__", state)
+        with running(stream.config()) as process:
+            stream.read(stream.output, 20)
+            process.end()
+    model = snapshot.load(stream.snapshot_path())
+    stream.produce(records[20:])
+    with running(stream.config()) as process:
+        found = outputs(stream, 40)
+        process.end()
+    assert found[20:] == twin(model, records[20:])
+
+
+def test_a_model_with_a_parameter_of_a_newer_version_is_refused_as_such(stream):
+    """The learner of the file is the same, so it is no advice to put it back."""
+    stream.produce(phishing(40)[:20])
+    newer = """
+        from river_margins.snapshot import nodes
+        take_apart = nodes.take_apart
+
+        def with_depth(thing):
+            node = take_apart(thing)
+            return node | {"parameters": node["parameters"] | {"depth": None}} if "Scaler" in node["class"] else node
+
+        nodes.take_apart, nodes.check_parameters = with_depth, lambda node: None
+    """
+    process = start(stream.file(), newer)
+    stream.read(stream.output, 20)
+    wait_for(lambda: stream.committed(0).offset == 20, "its commit")
+    process.terminate()
+    process.communicate()
+    before = stream.committed(0)
+    with pytest.raises(StateError) as refused:
+        processor.run(stream.config())
+    assert "gives `StandardScaler` a parameter `depth`, which it does not have: use the version" in str(refused.value)
+    assert "put `learner` back" not in str(refused.value)
+    assert stream.committed(0) == before

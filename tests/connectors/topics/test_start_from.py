@@ -70,3 +70,23 @@ def encoded(records):
 def uncommitted(stream):
     with stream.reader(stream.output, "read_uncommitted") as (consumer, places):
         return sum(consumer.end_offsets(places).values())
+
+
+def test_other_parameters_than_those_of_the_trained_model_are_told(kafka, tmp_path, caplog):
+    """Such as a default that has changed with a version."""
+    records, saved = phishing(40), tmp_path / "trained.snapshot"
+    (tmp_path / "old.jsonl").write_text("\n".join(json.dumps(record) for record in records[:20]))
+    stream = Stream(kafka, tmp_path, learner=["StandardScaler", {"SCWClassifier": {"C": 1.0}}])
+    report.run(stream.config(), str(tmp_path / "old.jsonl"), save=saved)
+    stream.settings |= {"start_from": str(saved), "learner": ["StandardScaler", "SCWClassifier"]}
+    said = (
+        f"the model of `{saved}` goes on with other parameters: SCWClassifier C 1.0 -> 0.1 (now the default; to keep "
+        "the old value, write `C: 1.0`)"
+    )
+    assert f"note: {said}\n" in CliRunner().invoke(cli.app, ["lint", "--check-broker", str(stream.file())]).output
+    stream.produce(records[20:])
+    for count in (20, 20):  # once for both partitions, and not of models that exist
+        with running(stream.config()) as process:
+            stream.read(stream.output, count)
+            process.end()
+        assert caplog.messages.count(said) == 1

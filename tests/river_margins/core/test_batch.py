@@ -498,7 +498,7 @@ def test_a_frame_of_several_labels_is_a_dict_for_each_row():
         (rm.PAClassifier, ["1", "2", 1], "row 2 of the batch: label 1 and the label '1'"),
         (rm.PAClassifier, ["a", None, "b"], "row 1 of the batch: label None is not a class"),
         (rm.PAClassifier, np.array([2.0, math.nan, 1.0]), "row 1 of the batch: label nan is not a class"),
-        (lambda: rm.PAClassifier(classes=["1", 3, 4]), np.array([3, 1, 2]), "row 1 of the batch: label 1 and the label '1'"),
+        (lambda: rm.PAClassifier(classes=["1", 3, 4]), np.array([3, 4, 1]), "row 2 of the batch: label 1 and"),
         (rm.PARegressor, [1.0, 2.0, "red"], "row 2 of the batch: label 'red' is not a number"),
         (rm.PAMultiLabelClassifier, [{"1": True}, {"2": True}, {1: False}], "row 2 of the batch: label 1 and"),
     ],

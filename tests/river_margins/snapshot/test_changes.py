@@ -8,6 +8,7 @@ from river import compose
 import river_margins as rm
 from connectors.config.classes import our_classes
 from river_margins import snapshot
+from river_margins.snapshot import codec
 
 STREAM = [({"a": (7 * i % 11) - 5.0, "b": (5 * i % 13) - 6.0}, (7 * i % 11) > (5 * i % 13)) for i in range(60)]
 KINDS = [kind for kind in our_classes().values() if isinstance(kind, type) and hasattr(kind, "learn_one")]
@@ -103,3 +104,86 @@ def test_changes_are_made_whichever_parameter_comes_first(before, after):
         assert found.refused == []
         found.apply(model)
         assert snapshot.dumps(model) == snapshot.dumps(new)
+
+
+SAYS_OLD = "(now the default; to keep the old value, write `C: 1.0`"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        (rm.SCWClassifier(C=1.0), rm.SCWClassifier(), f"SCWClassifier C 1.0 -> 0.1 {SAYS_OLD})"),
+        (rm.SCWClassifier(C=1.0), rm.SCWClassifier(C=0.2), "SCWClassifier C 1.0 -> 0.2"),
+        (
+            rm.PAClassifier(class_weight="balanced"),
+            rm.PAClassifier(),
+            "PAClassifier class_weight 'balanced' -> None (now the default; to keep the old value, write "
+            '`class_weight: "balanced"`)',
+        ),
+        (
+            rm.Calibrated(rm.SCWClassifier(C=1.0)),
+            rm.Calibrated(rm.SCWClassifier()),
+            f"Calibrated classifier SCWClassifier(C=1.0) -> SCWClassifier(C=0.1) {SAYS_OLD} of `SCWClassifier`)",
+        ),
+    ],
+)
+def test_a_parameter_that_is_at_its_default_now_tells_how_to_keep_the_old_value(before, after, said):
+    """A default that changes with a version changes a model although the file is the same."""
+    found = snapshot.changes(snapshot.dumps(before), after)
+    assert (found.refused, found.made) == ([], [said])
+
+
+@pytest.mark.parametrize("scales", [False, True])
+def test_experts_are_told_as_calls_with_the_parameters_that_differ(scales):
+    def build(*parameters):
+        expert = rm.SCWClassifier(*parameters)
+        return rm.AutoClassifier([rm.StandardScaler() | expert if scales else expert, rm.PAClassifier()])
+
+    (said,) = snapshot.changes(snapshot.dumps(build(1.0)), build()).refused
+    scaler = "StandardScaler() | " * scales
+    was, now = (f"[{scaler}SCWClassifier(C={value}), PAClassifier()]" for value in (1.0, 0.1))
+    assert said == (
+        f"the learner was `AutoClassifier(portfolio={was})` and is now `AutoClassifier(portfolio={now})`: "
+        f"portfolio {was} -> {now} {SAYS_OLD} of `SCWClassifier`)"
+    )
+
+
+def other_version(model, change):
+    """The snapshot of a model as another version writes it: `change` takes the node of its last step."""
+    document, arrays = codec.read(snapshot.dumps(model))
+    change(
+        document["model"]["$object"]["parameters"]["steps"][type(list(model.steps.values())[-1]).__name__]["$object"]
+    )
+    return codec.write(document, arrays)
+
+
+def test_a_model_whose_state_has_grown_since_is_no_other_one():
+    def take_out(node):
+        del node["state"]["lowest"], node["state"]["highest"]
+
+    model = trained(rm.StandardScaler() | rm.AutoRegressor(), [(x, float(y)) for x, y in STREAM])
+    data = other_version(model, take_out)
+    found = snapshot.changes(data, rm.StandardScaler() | rm.AutoRegressor())
+    assert (found.refused, found.made) == ([], [])
+    assert snapshot.loads(data).predict_one({"a": 1.0}) == model.predict_one({"a": 1.0})
+
+
+@pytest.mark.parametrize(
+    ("change", "name"),
+    [(lambda state: state.update(depth=3), "depth"), (lambda state: state.pop("n_seen"), "n_seen")],
+)
+def test_a_state_that_cannot_be_loaded_is_another_one(change, name):
+    model = rm.StandardScaler() | rm.PAClassifier()
+    (said,) = snapshot.changes(other_version(model, lambda node: change(node["state"])), model).refused
+    assert said.endswith(f"has another state than when the snapshot was written: `{name}` differ")
+
+
+@pytest.mark.parametrize("ask", [snapshot.changes, snapshot.difference, lambda data, _: snapshot.describe(data)])
+def test_a_parameter_of_a_newer_version_is_told_as_such(ask):
+    def put_in(node):
+        node["parameters"]["depth"] = None
+
+    model = rm.StandardScaler() | rm.PAClassifier()
+    said = "gives `PAClassifier` a parameter `depth`, which it does not have: use the version of its package that wrote"
+    with pytest.raises(snapshot.SnapshotError, match=said):
+        ask(other_version(model, put_in), model)

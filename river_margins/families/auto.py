@@ -235,6 +235,9 @@ class AutoClassifier(Voting):
     (eta·L + ln N + k·ln(N/share) + T·ln(1/(1 - share)))/(1 - exp(-eta)). The vote makes at most twice as many
     mistakes: where it is wrong, at least half of the weight is.
 
+    Each example must come once: if one is learned several times in a row, as in River's ensembles, the experts that
+    follow the noise prevail.
+
     Examples
     --------
     >>> import river_margins as rm
@@ -343,6 +346,9 @@ class AutoRegressor(_Auto, base.Regressor):
 
     If the labels jump far beyond their spread, their variance stays large for as long as the stream was before, and the
     experts learn less exactly. `PARegressor` alone follows such a jump at once.
+
+    Each example must come once: if one is learned several times in a row, as in River's ensembles, the experts that
+    follow the noise prevail.
 
     Examples
     --------

@@ -154,6 +154,10 @@ class AROWRegressor(MarginRegressor):
     With a full matrix and eps = 0, this is recursive least squares: w minimises |w|²/a + Σ (y - ⟨w, x⟩)²/r over all
     examples seen. `n_mistakes` counts predictions with an error above eps.
 
+    With `max_features` and targets far from 0, features that share a bucket cost much: each has learned a part of the
+    level of the targets, with either sign. In `AutoRegressor([AROWRegressor(a=1, max_features=...)])` targets have the
+    mean 0.
+
     Examples
     --------
     >>> import river_margins as rm

@@ -14,8 +14,15 @@ def plain(label: object) -> object:
     >>> import numpy as np
     >>> plain(np.bool_(True)), plain(np.int64(3)), plain("a")
     (True, 3, 'a')
+    >>> plain(np.timedelta64(5000, "ns"))
+    datetime.timedelta(microseconds=5)
     """
-    return label.item() if isinstance(label, np.generic) else label
+    if not isinstance(label, np.generic):
+        return label
+    found = label.item()
+    if isinstance(found, int) and isinstance(label, (np.datetime64, np.timedelta64)):
+        found = label.astype(f"{label.dtype.kind}8[us]").item()  # nanoseconds, of which Python makes a whole number
+    return found
 
 
 def label_list(name: str, labels: Any) -> Any:

@@ -59,6 +59,11 @@ cdef double real(object y) except? -1.0:
     cdef double value
     if isinstance(y, (str, bytes)) or y is None:
         raise ValueError(f"label {abridged(y)} is not a number, and a regressor needs one")
+    if isinstance(y, (np.datetime64, np.timedelta64)):  # in nanoseconds, the unit of many frames, float() takes it
+        raise ValueError(
+            f"label {abridged(y)}, of type {type(y).__name__}, is not a number, and a regressor needs one: for durations, "
+            "pass seconds, as in y.dt.total_seconds()"
+        )
     try:
         value = float(y)
     except (TypeError, ValueError, OverflowError) as error:

@@ -4,7 +4,7 @@ import random
 import re
 
 import pytest
-from river import dummy, linear_model, metrics, multioutput, stats
+from river import dummy, ensemble, imblearn, linear_model, metrics, multiclass, multioutput, stats
 from sklearn.datasets import load_iris
 from sklearn.metrics import roc_auc_score
 
@@ -288,3 +288,84 @@ def test_many_features_need_small_steps_for_probabilities():
         return found.get()
 
     assert log_loss(lr=0.003) < 0.69 < log_loss()  # a coin has 0.69
+
+
+def noisy(rounds):
+    draw = random.Random(1)
+    for _ in range(rounds):
+        x = {name: draw.gauss(0, 1) for name in "abcde"}
+        yield x, x["a"] - x["b"] + draw.gauss(0, 2)
+
+
+@pytest.mark.parametrize(
+    "wrapper",
+    [
+        lambda model: ensemble.BaggingRegressor(model, n_models=5, seed=1),
+        lambda model: ensemble.SRPRegressor(model, n_models=5, seed=1),
+        imblearn.ChebyshevOverSampler,
+    ],
+    ids=["bagging", "patches", "oversampler"],
+)
+def test_a_portfolio_in_a_wrapper_that_repeats_examples_follows_the_noise(wrapper):
+    mean = error(dummy.StatisticRegressor(stats.Mean()), noisy(3000))
+    assert error(rm.AutoRegressor(), noisy(3000)) < 0.85 * mean < mean < error(wrapper(rm.AutoRegressor()), noisy(3000))
+    assert error(wrapper(rm.AROWRegressor()), noisy(3000)) < 0.85 * mean
+
+
+@pytest.mark.parametrize(
+    "kind", [rm.AutoClassifier, lambda: rm.Hedge([rm.PAClassifier(C=1.0), rm.AROWClassifier()], eta=0.5)]
+)
+@pytest.mark.parametrize("wrapper", [ensemble.LeveragingBaggingClassifier, ensemble.AdaBoostClassifier])
+def test_votes_in_a_wrapper_that_repeats_examples_follow_wrong_labels(kind, wrapper):
+    def right(model):
+        found = metrics.Accuracy()
+        for x, y in noisy(2000):
+            found.update(y > 0, model.predict_one(x))
+            model.learn_one(x, y > 0)
+        return found.get()
+
+    one_learner = right(wrapper(rm.AROWClassifier(), n_models=5, seed=1))
+    assert right(kind()) > one_learner - 0.02
+    assert right(wrapper(kind(), n_models=5, seed=1)) < one_learner - 0.06
+
+
+def test_output_codes_have_one_vector_for_the_classes_0_and_1():
+    ours = rm.OGDClassifier(lr=0.01, loss="logistic", schedule="constant", classes=[0, 1])
+    models = [multiclass.OutputCodeClassifier(each, 8, seed=1) for each in (ours, linear_model.LogisticRegression())]
+    for i, (x, y) in enumerate(noisy(300)):
+        label = "low" if y < -1 else "high" if y > 1 else "middle"
+        if i > 50:  # before, both scores of a bit may be equal
+            assert models[0].predict_one(x) == models[1].predict_one(x)
+        for model in models:
+            model.learn_one(x, label)
+    with pytest.raises(ValueError, match="write classes="):
+        multiclass.OutputCodeClassifier(rm.BalancedWinnow(), 8, seed=1).learn_one({"a": 1.0}, "low")
+
+
+def ratings(level, rounds=8000):
+    draw = random.Random(1)
+    users, items = ([draw.gauss(0, 0.6) for _ in range(count)] for count in (900, 1600))
+    for _ in range(rounds):
+        u, i = int(900 * draw.random() ** 2), int(1600 * draw.random() ** 2)
+        yield {"user": str(u), "item": str(i)}, level + users[u] + items[i] + draw.gauss(0, 0.8)
+
+
+def test_shared_weights_cost_much_if_labels_are_far_from_0():
+    def late(model, level):
+        model, found = rm.OneHotEncoder() | model, metrics.MAE()
+        for t, (x, y) in enumerate(ratings(level)):
+            if t >= 5000:
+                found.update(y, model.predict_one(x))
+            model.learn_one(x, y)
+        return found.get()
+
+    mean = late(dummy.StatisticRegressor(stats.Mean()), 3.5)
+    assert (
+        late(rm.AROWRegressor(max_features=2**12), 0.0)
+        < 0.95 * mean
+        < mean
+        < late(rm.AROWRegressor(max_features=2**12), 3.5)
+    )
+    for level in (3.5, 20.0):
+        assert late(rm.AutoRegressor([rm.AROWRegressor(a=1, max_features=2**12)]), level) < 0.87 * mean
+    assert late(rm.PARegressor(C=0.02, max_features=2**12), 3.5) < 0.95 * mean

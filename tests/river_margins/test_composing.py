@@ -25,6 +25,7 @@ from river import (
     stats,
     utils,
 )
+from river.datasets import synth
 
 import river_margins as rm
 
@@ -347,6 +348,27 @@ def test_an_encoder_of_label_sets_learns_one_example_first():
         model.predict_one({"a": 1.0})
     model.learn_one({"a": 1.0}, {0: True, 1: False})
     assert model.predict_one({"a": 1.0}) == {0: True, 1: False}
+
+
+@pytest.mark.parametrize("kind", [rm.PAClassifier, rm.AROWClassifier, rm.AutoClassifier])
+def test_an_encoder_turns_labels_round_where_no_set_is_likelier_than_all_others_together(kind):
+    """As docs/coming-from-river.md says. The same learner on the sets as texts tells how often it is right itself."""
+    encoder, alone, turned, right, alone_right = multioutput.MultiClassEncoder(kind()), kind(), 0, 0, 0
+    for i, (x, labels) in enumerate(synth.Logical(seed=42, n_tiles=100)):
+        y = {name: bool(value) for name, value in labels.items()}
+        if i:
+            answer = encoder.predict_one(x)
+            right += answer == y
+            turned += answer == {name: not value for name, value in y.items()}
+            alone_right += alone.predict_one(x) == str(sorted(y.items()))
+        encoder.learn_one(x, y)
+        alone.learn_one(x, str(sorted(y.items())))
+    if kind is rm.AutoClassifier:
+        assert right > 0.95 * alone_right > 300
+        assert turned < 10
+    else:
+        assert turned > 200
+        assert right < 0.4 * alone_right
 
 
 class TwoLabels(rm.OGDClassifier):

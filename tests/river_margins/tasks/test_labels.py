@@ -1,5 +1,6 @@
 """Which labels a learner takes, and what it makes of them."""
 
+import datetime
 import math
 import pickle
 
@@ -45,6 +46,28 @@ def test_labels_that_do_not_go_together_are_refused(first, second, words):
 def test_a_regressor_refuses_what_is_no_finite_number(label):
     with pytest.raises(ValueError, match="regressor needs"):
         rm.PARegressor().learn_one({"a": 1.0}, label)
+
+
+@pytest.mark.parametrize("unit", ["s", "us", "ns"])
+@pytest.mark.parametrize("kind", [rm.PARegressor, rm.AutoRegressor, rm.OnlineMLPRegressor])
+def test_a_regressor_refuses_dates_and_durations_of_any_unit(kind, unit):
+    for label in (np.timedelta64(5, unit), np.datetime64("2024-01-01", unit)):
+        with pytest.raises(ValueError, match="regressor needs one: for durations, pass seconds"):
+            kind().learn_one({"a": 1.0}, label)
+    waits = pd.Series(pd.to_timedelta([1.5, 2.5], unit="s")).astype(f"timedelta64[{unit}]")
+    with pytest.raises(ValueError, match=r"row 0 .* regressor needs one"):
+        rm.PARegressor().learn_many(pd.DataFrame({"a": [1.0, 2.0]}), waits)
+
+
+@pytest.mark.parametrize("unit", ["s", "us", "ns"])
+def test_days_of_a_frame_are_the_classes_that_they_are_one_by_one(unit):
+    days = pd.Series(pd.to_datetime(["2024-01-01", "2024-01-02"])).astype(f"datetime64[{unit}]")
+    frame, model = pd.DataFrame({"a": [1.0, -1.0]}), rm.PAClassifier()
+    model.learn_many(frame, days)
+    model.learn_one({"a": 1.0}, days[0])
+    assert list(model.weights) == [datetime.datetime(2024, 1, 1), datetime.datetime(2024, 1, 2)]
+    assert (model.predict_many(frame) == days).all()
+    assert rm.PAClassifier(classes=days.to_numpy()).classes == list(model.weights)
 
 
 def test_before_any_label_a_classifier_knows_nothing():

@@ -2,11 +2,14 @@
 
 import functools
 import random
+import tempfile
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse
+from sklearn.datasets import dump_svmlight_file
 
 import river_margins as rm
 
@@ -52,6 +55,14 @@ def matrix(rows: int, columns: int, stored: int) -> tuple[Any, Any]:
         starts = np.arange(rows + 1) * stored
         X = scipy.sparse.csr_matrix((np.ones(rows * stored), np.concatenate(places), starts), shape=(rows, columns))
     return X, (X @ draw.normal(size=columns) + draw.normal(size=rows) > 0).astype(int)
+
+
+def svmlight_file(rows: int, columns: int, stored: int) -> tuple[Any, str]:
+    """The same as a file of text, beside the matrix."""
+    X, y = matrix(rows, columns, stored)
+    path = Path(tempfile.mkdtemp()) / "rows.svm"
+    dump_svmlight_file(X, 2 * y - 1, str(path))
+    return X, str(path)
 
 
 def two_calls(make: Callable[[], Any]) -> Callable[[Rows], None]:

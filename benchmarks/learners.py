@@ -20,6 +20,7 @@ import pyximport
 import river
 import sklearn
 from river import datasets, evaluate, linear_model, metrics, multiclass, preprocessing
+from sklearn.datasets import load_svmlight_file
 from sklearn.linear_model import SGDClassifier
 
 import river_margins as rm
@@ -28,7 +29,7 @@ from river_margins.families.auto import usual_classifiers
 
 pyximport.install(build_dir=str(Path(__file__).parent / ".build"), language_level=3)
 
-from examples import SIZES, Rows, bare, dense, letters, matrix, one_call, pa, shared, two_calls  # noqa: E402
+from examples import SIZES, Rows, bare, dense, letters, matrix, one_call, pa, shared, svmlight_file, two_calls  # noqa: E402
 from families import tables_of_families  # noqa: E402
 from floor import touch_twice  # noqa: E402  (compiled by the line above)
 from timing import ROUNDS, Contender, table  # noqa: E402
@@ -66,6 +67,11 @@ def river_pa() -> Any:
 
 def csr(**parameters: Any) -> Callable[[Any], None]:
     return lambda stream: rm.PAClassifier(0.1, classes=[0, 1], **{"intercept": False} | parameters).learn_csr(*stream)
+
+
+def from_text(given: Any) -> None:
+    X, y = rm.svmlight.read(given[1])
+    rm.PAClassifier(0.1, classes=[-1, 1], intercept=False).learn_csr(X, y)
 
 
 def scaled(scaler: Any, learner: Callable[[], Any], *score: Any) -> Callable[[Rows], None]:
@@ -179,6 +185,15 @@ def other_tables() -> list[str]:
                 Contender("the same with shuffle=False", sgd(shuffle=False)),
                 Contender("PAClassifier.learn_csr", csr()),
                 Contender("the same with intercept=True, as scikit-learn's", csr(intercept=True)),
+            ],
+        ),
+        *table(
+            "Rows of a svmlight file",
+            [("14 of 123 stored, 300,000 rows", svmlight_file(300_000, 123, 14))],
+            [
+                Contender("scikit-learn's load_svmlight_file", lambda given: load_svmlight_file(given[1])),
+                Contender("svmlight.read", lambda given: rm.svmlight.read(given[1])),
+                Contender("svmlight.read and PAClassifier.learn_csr", from_text),
             ],
         ),
     ]

@@ -175,6 +175,9 @@ cdef inline const char* number(const char* at, double* value) except? NULL:
     cdef const char* here = at
     cdef int digits = 0, decimals = 0
     cdef uint64_t integer = 0
+    if is_digit(at[0]) and (is_blank(at[1]) or ends_row(at[1])):  # as most numbers in files of words and categories
+        value[0] = at[0] - c"0"
+        return at + 1
     if here[0] == c"-" or here[0] == c"+":
         here += 1
     while is_digit(here[0]) and digits <= EXACT:

@@ -1,6 +1,7 @@
 """The table of what the lectures name has a test for every row, and the pages on the lectures have every erratum."""
 
 import re
+from functools import cache
 
 import pytest
 
@@ -11,6 +12,7 @@ from tests.helpers.scripts import script
 @pytest.fixture(scope="module")
 def lectures():
     with script("docs/generators/lectures.py") as module:
+        module.markers = cache(module.markers)  # which reads all tests
         yield module
 
 

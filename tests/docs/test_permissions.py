@@ -15,7 +15,7 @@ from connectors.errors import AccessError
 from connectors.kafka.local import LocalKafka
 from connectors.runtime.stop import Stop
 from connectors.tools import create_topics, produce, replay_rejects
-from connectors.topics import processor
+from connectors.topics import check_broker, processor
 from tests.helpers import streams
 from tests.helpers.deadline import DEADLINE
 from tests.helpers.streams import BOTH_CLIENTS, Stream, wait_for
@@ -24,6 +24,7 @@ GUARDED = {
     "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
     "allow.everyone.if.no.acl.found": "true",  # the broker itself has no name either
     "super.users": "User:nobody",
+    "offsets.retention.minutes": 60,
 }
 NEEDED = {
     "input": (ResourceType.TOPIC, ACLOperation.READ),
@@ -263,3 +264,37 @@ def test_commands_name_a_missing_permission_once(guarded, tmp_path, client):
         with pytest.raises(AccessError) as refused:
             command()
         assert str(refused.value).count("grant `Write` on") == 1 and f"`{stream.input}`" in str(refused.value)
+
+
+@BOTH_CLIENTS
+@pytest.mark.kafka
+def test_lint_names_each_permission_that_lacks(guarded, tmp_path, client):
+    """With `--check-broker`, and nothing else but how soon this broker forgets offsets."""
+    stream = Stream(guarded, tmp_path, snapshots={"folder": str(tmp_path / "snapshots"), "every": "30s"})
+
+    def problems():
+        return [finding for finding in check_broker.check(stream.config()) if finding.kind]
+
+    names = {"input": stream.input, "output": stream.output, "rejects": stream.rejects}
+    names |= {"configs of the input": stream.input, "group": stream.name, "transactional id": f"{stream.name}:"}
+    (forgets,) = map(str, problems())
+    assert "forget the offsets" in forgets and "60 minutes" in forgets and "1440" in forgets
+    with KafkaAdminClient(bootstrap_servers=guarded.bootstrap_servers) as admin:
+        admin.create_acls([permission("somebody", role, name) for role, name in names.items()])
+        found = [finding for finding in problems() if "forget" not in finding.sentence]
+        said = sorted(finding.sentence for finding in found)
+        assert check_broker.exit_code(found) == 6
+        wanted = [
+            f"grant `DescribeConfigs` on topic `{stream.input}` (input) to this user",
+            f"grant `Read` on group `{stream.name}` to this user",
+            f"grant `Read` on topic `{stream.input}` (input) to this user",
+            f"grant `Write` on topic `{stream.output}` (output) to this user",
+            f"grant `Write` on topic `{stream.rejects}` (rejects) to this user",
+            f"grant `Write` on transactional ids with the prefix `{stream.name}:` to this user",
+        ]
+        assert len(said) == len(NEEDED) == len(wanted)
+        assert all(sentence.startswith(start) for sentence, start in zip(said, wanted, strict=True)), said
+        admin.create_acls([permission("ANONYMOUS", role, name) for role, name in names.items()])
+    notes = [str(finding) for finding in check_broker.check(stream.config()) if not finding.kind]
+    assert list(map(str, problems())) == [forgets]
+    assert any("needs `DescribeConfigs` on topic" in note for note in notes)

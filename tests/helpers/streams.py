@@ -16,7 +16,7 @@ import orjson
 import pytest
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.admin import ConfigResource, ConfigResourceType
-from kafka.errors import CoordinatorNotAvailableError, MetadataEmptyBrokerList
+from kafka.errors import CoordinatorNotAvailableError, KafkaTimeoutError, MetadataEmptyBrokerList
 from kafka.protocol.admin.client_quotas import AlterClientQuotasRequest
 from river.datasets import Phishing
 
@@ -118,10 +118,10 @@ class Stream:
 
         def partitions() -> Any:
             # a broker that was paused knows of none until it is let in again
-            with contextlib.suppress(MetadataEmptyBrokerList):
+            with contextlib.suppress(MetadataEmptyBrokerList, KafkaTimeoutError):
                 # What it has heard of this topic is enough. Else it asks for all, hundreds on a broker of the suite.
                 consumer.assign([TopicPartition(topic, 0)])
-                consumer.beginning_offsets([TopicPartition(topic, 0)])
+                consumer.beginning_offsets([TopicPartition(topic, 0)], timeout_ms=5000)
                 return consumer.partitions_for_topic(topic)
 
         try:

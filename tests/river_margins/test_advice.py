@@ -280,7 +280,7 @@ def test_many_features_need_small_steps_for_probabilities():
     def log_loss(**parameters):
         draw, found = random.Random(1), metrics.LogLoss()
         model = rm.StandardScaler() | rm.LogLinearClassifier(classes=[False, True], **parameters)
-        for _ in range(3000):
+        for _ in range(1500):
             x = {n: draw.gauss(0, 1) for n in range(200)}
             y = x[0] - x[1] + draw.gauss(0, 1) > 0
             found.update(y, model.predict_proba_one(x))

@@ -86,7 +86,7 @@ def child(settings: config.FileConfig, trap: tuple[int, str, bool] | None, is_la
             files.run(settings)
             os._exit(0)
         except BaseException as error:
-            print(f"{type(error).__name__}: {error}", flush=True)
+            print(f"{type(error).__name__}: {error}", file=sys.stderr, flush=True)
             os._exit(1)
     return process
 
@@ -113,7 +113,7 @@ def main(path: str, kills: int, seed: int, records: int = 0) -> None:
         if code != -signal.SIGKILL:
             break
         killed += 1
-    print(f"killed {killed} times, then exit code {code}", flush=True)
+    print(f"killed {killed} times, then exit code {code}", file=sys.stderr, flush=True)
     sys.exit(code)
 
 

@@ -1,8 +1,6 @@
 """Several learners on one file: each is the bare one, bit for bit, through kills, other roles and other labels."""
 
 import json
-import subprocess
-import sys
 
 import jsonschema
 import pytest
@@ -17,9 +15,8 @@ from connectors.runtime.health import Health
 from connectors.tools import evaluate, explain, report, schema
 from river_margins import snapshot
 from tests.connectors.files.test_late_labels import LateFolder, late, route
-from tests.connectors.files.test_processor import KILLS, Folder, disturbed, lines_of
-from tests.helpers.paths import ROOT
-from tests.helpers.streams import DEADLINE, phishing, twin
+from tests.connectors.files.test_processor import Folder, disturbed, killed, lines_of
+from tests.helpers.streams import phishing, twin
 
 STEPS = {
     "pa": ["StandardScaler", {"PAClassifier": {"C": 0.01, "mode": 1}}],
@@ -216,9 +213,7 @@ def test_killed_at_any_moment_and_started_again(tmp_path):
         play(folder, "pa", "arow")
         folder.put(disturbed("jsonl")[:200_000].rpartition(b"\n")[0] + b"\n")
         if name == "killed":
-            line = [sys.executable, "-m", KILLS, str(folder.file()), "14", "5"]
-            done = subprocess.run(line, cwd=ROOT, capture_output=True, text=True, timeout=DEADLINE)
-            assert done.returncode == 0 and done.stdout.startswith("killed 14 times"), done.stdout + done.stderr
+            killed(folder, 14, 5)
         else:
             folder.run()
         contest = contest_of(snapshot.beside(snapshot_of(folder))[0])

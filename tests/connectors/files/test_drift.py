@@ -3,8 +3,6 @@
 import hashlib
 import json
 import random
-import subprocess
-import sys
 
 import jsonschema
 import pytest
@@ -22,9 +20,7 @@ from connectors.topics import snapshot_admin
 from river_margins import snapshot
 from tests.connectors.drift.bare import STEPS, Bare, LateBare, late_events, switching
 from tests.connectors.files.test_late_labels import LateFolder
-from tests.connectors.files.test_processor import KILLS, Folder, lines_of
-from tests.helpers.paths import ROOT
-from tests.helpers.streams import DEADLINE
+from tests.connectors.files.test_processor import Folder, killed, lines_of
 
 ACTIONS = {"warn": "warn", "reset": "reset", "promote": {"promote": "arow"}}
 RECORDS = switching(1500, 600, 1100)
@@ -70,17 +66,11 @@ def test_does_what_a_bare_loop_does(tmp_path, then, others, caplog):
     assert [message.split(":")[1] for message in said] == [str(place) for place in places]
 
 
-def killed(folder, kills, seed):
-    line = [sys.executable, "-m", KILLS, str(folder.file()), str(kills), str(seed), "200"]
-    done = subprocess.run(line, cwd=ROOT, capture_output=True, text=True, timeout=DEADLINE)
-    assert done.returncode == 0 and done.stdout.startswith(f"killed {kills} times"), done.stdout + done.stderr
-
-
 @pytest.mark.parametrize(("then", "others"), [("reset", []), ("promote", ["arow"])])
 def test_killed_at_any_moment_and_started_again(tmp_path, then, others):
     folder = watched(Folder(tmp_path), then, *others)
     folder.put(lines_of(RECORDS))
-    killed(folder, 7, 3)
+    killed(folder, 7, 3, 200)
     bare = Bare(drift.ADWIN(), "arow" if then == "promote" else then, others=others)
     assert folder.output() == bare.play(RECORDS)
     models, champion, told = found_in(folder)
@@ -97,7 +87,7 @@ def test_with_labels_that_come_later(tmp_path, then, others):
     if others == ["arow"]:
         folder.run()
     else:
-        killed(folder, 6, 5)
+        killed(folder, 6, 5, 200)
     bare = LateBare(drift.ADWIN(), "arow" if then == "promote" else then, others=others)
     outputs, outcomes = bare.play_late(events)
     assert folder.output() == outputs

@@ -3,8 +3,6 @@
 import json
 import pathlib
 import random
-import subprocess
-import sys
 
 import pytest
 from river import metrics
@@ -16,10 +14,8 @@ from connectors.model.partition_model import PartitionModel
 from connectors.runtime.health import Health
 from connectors.tools import evaluate, report
 from river_margins import snapshot
-from tests.connectors.files.test_processor import KILLS, Folder
+from tests.connectors.files.test_processor import Folder, killed
 from tests.connectors.labels import test_late_learning as route
-from tests.helpers.paths import ROOT
-from tests.helpers.streams import DEADLINE
 
 LABELS = {"id": "of", "label": "label", "time": "at", "within": "1h"}
 
@@ -110,9 +106,7 @@ def test_killed_at_any_moment_and_started_again(tmp_path, bound):
         folder.put(lines)
         folder.put_labels(labels)
         if name == "killed":
-            line = [sys.executable, "-m", KILLS, str(folder.file()), "50", "7"]
-            done = subprocess.run(line, cwd=ROOT, capture_output=True, text=True, timeout=DEADLINE)
-            assert done.returncode == 0 and done.stdout.startswith("killed 50 times"), done.stdout + done.stderr
+            killed(folder, 50, 7)
         else:
             counts = folder.run()
             assert counts.learned > 700 and counts.early and counts.expired + counts.displaced > 20

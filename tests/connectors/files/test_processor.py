@@ -37,10 +37,11 @@ from connectors.model.rejects import Reject
 from connectors.runtime.stop import Stop
 from connectors.tools import explain, referee, schema
 from river_margins import snapshot
+from tests.helpers.forks import Fork
 from tests.helpers.paths import ROOT
 from tests.helpers.streams import DEADLINE, phishing, twin
 
-KILLS = "tests.torture.file_kills"
+KILLS = "import sys\nfrom tests.torture import file_kills\nfile_kills.main(sys.argv[1], *map(int, sys.argv[2:]))"
 PACK = {"": bytes, ".gz": gzip.compress, ".zst": zstandard.compress}
 UNPACK = {
     "": bytes,
@@ -547,6 +548,13 @@ def disturbed(kind):
     return b"".join(line + b"\n" for line in lines)
 
 
+def killed(folder, kills, *numbers):
+    """Let `file_kills.py` run a folder, in a fork of a process that has imported everything."""
+    process = Fork(KILLS, [str(folder.file()), str(kills), *map(str, numbers)])
+    _, said = process.communicate(DEADLINE)
+    assert process.returncode == 0 and said.startswith(f"killed {kills} times"), said
+
+
 @pytest.mark.parametrize("kind", ["jsonl", "jsonl.zst", "csv.gz"])
 def test_killed_at_any_moment_and_started_again(tmp_path, kind):
     """Dozens of kills, at each call that makes something durable and at random: nothing of them is left to be seen."""
@@ -556,9 +564,7 @@ def test_killed_at_any_moment_and_started_again(tmp_path, kind):
         folder = Folder(tmp_path / name, kind)
         folder.put(disturbed(kind))
         if name == "killed":
-            line = [sys.executable, "-m", KILLS, str(folder.file()), "36", "7"]
-            done = subprocess.run(line, cwd=ROOT, capture_output=True, text=True, timeout=DEADLINE)
-            assert done.returncode == 0 and done.stdout.startswith("killed 36 times"), done.stdout + done.stderr
+            killed(folder, 36, 7)
         else:
             folder.run()
         found.append((folder.content(), folder.rejects(), folder.model(), folder.state()["input"]["mark"]))

@@ -1,8 +1,6 @@
 """Labels that are asked for, in a file: the queries are those of the bare route, after kills and restarts too."""
 
 import json
-import subprocess
-import sys
 
 import pytest
 
@@ -12,11 +10,9 @@ from connectors.model.counts import Counts
 from connectors.runtime.health import Health
 from connectors.tools import evaluate
 from tests.connectors.files.test_late_labels import LateFolder, dumped, hostile, late
-from tests.connectors.files.test_processor import KILLS
+from tests.connectors.files.test_processor import killed
 from tests.connectors.labels import test_asking as asking
 from tests.connectors.labels import test_late_learning as route
-from tests.helpers.paths import ROOT
-from tests.helpers.streams import DEADLINE
 
 SECTIONS = {
     "threshold": {"SelectiveSampler": {"c": 0.3}},
@@ -81,9 +77,7 @@ def test_killed_at_any_moment_it_asks_for_the_same_labels(tmp_path):
         folder.put(lines)
         folder.put_labels(labels)
         if name == "killed":
-            line = [sys.executable, "-m", KILLS, str(folder.file()), "45", "7"]
-            done = subprocess.run(line, cwd=ROOT, capture_output=True, text=True, timeout=DEADLINE)
-            assert done.returncode == 0 and done.stdout.startswith("killed 45 times"), done.stdout + done.stderr
+            killed(folder, 45, 7)
         else:
             counts = folder.run()
             assert counts.queries == len(folder.queries()) > 100 and counts.withheld

@@ -3,15 +3,12 @@
 import json
 
 import pytest
-from kafka import KafkaAdminClient
 
 from connectors import cli, config
 from connectors.errors import StartError
 from connectors.kafka.facts import Facts, TopicFacts
 from connectors.kafka.kafka_python.producer import PACKAGES
-from connectors.kafka.local import LocalKafka
 from connectors.topics import check_broker
-from tests.docs.test_permissions import GUARDED, NEEDED, permission
 from tests.helpers.streams import Stream
 
 BOTH = pytest.mark.parametrize("client", ["kafka-python", "confluent"], indirect=True)
@@ -118,40 +115,6 @@ def test_no_broker(tmp_path, monkeypatch):
     (tmp_path / "p.yaml").write_text(json.dumps(settings))
     with pytest.raises(StartError, match=r"no broker answered at `127\.0\.0\.1:1` within 1 s"):
         check_broker.check(config.load(tmp_path / "p.yaml"))
-
-
-@pytest.fixture(scope="module")
-def guarded():
-    with LocalKafka(settings=GUARDED | {"offsets.retention.minutes": 60}) as kafka:
-        yield kafka
-
-
-@pytest.mark.kafka
-@BOTH
-def test_each_permission_that_lacks_is_named(guarded, tmp_path):
-    stream = Stream(guarded, tmp_path, snapshots={"folder": str(tmp_path / "snapshots"), "every": "30s"})
-    names = {"input": stream.input, "output": stream.output, "rejects": stream.rejects}
-    names |= {"configs of the input": stream.input, "group": stream.name, "transactional id": f"{stream.name}:"}
-    (forgets,) = problems(stream)
-    assert "forget the offsets" in forgets and "60 minutes" in forgets and "1440" in forgets
-    with KafkaAdminClient(bootstrap_servers=guarded.bootstrap_servers) as admin:
-        admin.create_acls([permission("somebody", role, name) for role, name in names.items()])
-        found = [f for f in check_broker.check(stream.config()) if f.kind and "forget" not in f.sentence]
-        said = sorted(finding.sentence for finding in found)
-        assert check_broker.exit_code(found) == 6
-        wanted = [
-            f"grant `DescribeConfigs` on topic `{stream.input}` (input) to this user",
-            f"grant `Read` on group `{stream.name}` to this user",
-            f"grant `Read` on topic `{stream.input}` (input) to this user",
-            f"grant `Write` on topic `{stream.output}` (output) to this user",
-            f"grant `Write` on topic `{stream.rejects}` (rejects) to this user",
-            f"grant `Write` on transactional ids with the prefix `{stream.name}:` to this user",
-        ]
-        assert len(said) == len(NEEDED) == len(wanted)
-        assert all(sentence.startswith(start) for sentence, start in zip(said, wanted, strict=True)), said
-        admin.create_acls([permission("ANONYMOUS", role, name) for role, name in names.items()])
-    assert problems(stream) == [forgets]
-    assert any("needs `DescribeConfigs` on topic" in note for note in notes(stream))
 
 
 @pytest.mark.parametrize("client", ["kafka-python"], indirect=True)

@@ -42,6 +42,8 @@ def read(source):
     ------
     ValueError
         With the line, if it is not svmlight, or holds a number that is not finite.
+    TypeError
+        If the file is open for text.
 
     Examples
     --------
@@ -65,7 +67,10 @@ def read(source):
     if isinstance(source, (str, PathLike)):
         with open(source, "rb") as file:
             return parsed(file.read(), fspath(source))
-    return parsed(source.read(), getattr(source, "name", "svmlight"))
+    text = source.read()
+    if isinstance(text, str):
+        raise TypeError('the file is open for text: open it by open(name, "rb"), or pass its name')
+    return parsed(text, getattr(source, "name", "svmlight"))
 
 
 cdef tuple parsed(bytes text, name):

@@ -101,6 +101,11 @@ def test_what_is_not_svmlight_is_named_with_its_line(tmp_path, line, why):
     assert str(refusal.value).startswith(f"{path}:3: not svmlight: ") and why in str(refusal.value)
 
 
+def test_a_file_that_is_open_for_text_is_refused():
+    with pytest.raises(TypeError, match=r'open it by open\(name, "rb"\), or pass its name'):
+        rm.svmlight.read(io.StringIO("1 1:1"))
+
+
 def test_a_learner_learns_what_the_text_says():
     X, y = read("+1 1:1 2:2\n-1 2:1\n+1 1:3\n")
     by_text, by_rows = rm.PAClassifier(), rm.PAClassifier()

@@ -3,8 +3,7 @@
 from river import base, compose
 
 cimport cython
-from cpython.dict cimport PyDict_GetItemWithError
-from cpython.object cimport PyObject, PyTypeObject
+from cpython.object cimport PyObject
 
 from river_margins.core.dict_walk cimport dict_walk_suits
 from river_margins.core.learner cimport Learner
@@ -19,9 +18,6 @@ cdef extern from *:
     """
     bint looks_up_in_python(object o)
 
-
-cdef str LEARNS = "_LEARN_UNSUPERVISED_DURING_PREDICT"
-cdef PyTypeObject* RIVERS_PIPELINE = <PyTypeObject*> compose.Pipeline
 
 STEPS_FOR_WORDS = ("BagOfWords", "TFIDF")  # ours and River's; the text is the feature `on`, and only words are left
 # Scalers that make 0 of a feature that never varies; River's, too.
@@ -325,13 +321,7 @@ cdef bint are_for_the_last(Plan plan, dict params):
 
 cdef inline bint leaves_to_river(object pipeline, Plan plan) except -1:
     """Return whether River's code must call the steps: each step by its methods, or also in another order."""
-    return not plan.is_chain or learns_during_prediction(pipeline) or calls_are_logged(pipeline)
-
-
-cdef inline bint learns_during_prediction(object pipeline) except -1:
-    # `compose.learn_during_predict` sets it in the class, where a look-up takes a third of the time.
-    cdef PyObject* learns = PyDict_GetItemWithError(<object> RIVERS_PIPELINE.tp_dict, LEARNS)
-    return pipeline._LEARN_UNSUPERVISED_DURING_PREDICT if learns == NULL else <object> learns
+    return not plan.is_chain or pipeline._LEARN_UNSUPERVISED_DURING_PREDICT or calls_are_logged(pipeline)
 
 
 cdef inline bint calls_are_logged(object pipeline) except -1:

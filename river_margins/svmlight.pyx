@@ -1,16 +1,19 @@
 """Files in the svmlight format, also called LIBSVM, as sparse matrices for `learn_csr`."""
 
 from os import PathLike, fspath
-from re import match
 
 import numpy as np
 from scipy import sparse
 
 from cpython.bytes cimport PyBytes_AS_STRING
 from cpython.exc cimport PyErr_CheckSignals
+from cpython.object cimport PyObject
 from libc.math cimport isfinite
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memchr, strncmp
+
+cdef extern from "Python.h":
+    double PyOS_string_to_double(const char* text, char** end, PyObject* overflow) except? -1.0
 
 cdef enum:
     LARGEST = 2147483646  # an index, so that the number of columns is an int32, too
@@ -36,14 +39,14 @@ def read(source):
 
     Returns
     -------
-    `X`, a `scipy.sparse.csr_array` of floats, and `y`: integers if all labels are integers, else floats.
+    `X`, a `scipy.sparse.csr_array` of floats, and `y`: integers if all labels are integers below 2^53, else floats.
 
     Raises
     ------
     ValueError
         With the line, if it is not svmlight, or holds a number that is not finite.
     TypeError
-        If the file is open for text.
+        If the file is open as text.
 
     Examples
     --------
@@ -56,9 +59,9 @@ def read(source):
     >>> y
     array([ 1, -1])
     >>> model = rm.PAClassifier()
-    >>> model.learn_csr(X, y)
+    >>> model.learn_csr(X, y > 0)
     >>> model.predict_csr(X)
-    array([ 1, -1])
+    array([ True, False])
 
     References
     ----------
@@ -69,7 +72,7 @@ def read(source):
             return parsed(file.read(), fspath(source))
     text = source.read()
     if isinstance(text, str):
-        raise TypeError('the file is open for text: open it by open(name, "rb"), or pass its name')
+        raise TypeError('the file is open as text: open it as binary, as in open("a9a", "rb")')
     return parsed(text, getattr(source, "name", "svmlight"))
 
 
@@ -123,7 +126,9 @@ cdef tuple parsed(bytes text, name):
         largest = max(largest, before)
         rows += 1
         start[rows] = count
-    X = sparse.csr_array((values[:count], columns[:count], starts[: rows + 1]), (rows, largest + 1))
+    # The matrix takes the wider of two types for both arrays, and many solvers of scikit-learn take no int64.
+    places = starts[: rows + 1].astype(np.int32 if count <= LARGEST else np.int64)
+    X = sparse.csr_array((values[:count], columns[:count], places), (rows, largest + 1))
     return X, as_integers(labels[:rows])
 
 
@@ -206,17 +211,42 @@ cdef inline const char* number(const char* at, double* value) except? NULL:
 
 
 cdef const char* other_number(const char* at, double* value) except? NULL:
-    text = word(at)
-    # Python also takes 1_5 for a number, and digits of other scripts.
-    if not match(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$", text):
+    """Read a number of any length, as Python does."""
+    cdef const char* here = after_sign(at)
+    cdef const char* first = here
+    cdef const char* point
+    cdef char* end
+    # `float` also takes 1_5, inf, and digits of other scripts.
+    here = point = after_digits(here)
+    if here[0] == c".":
+        here = after_digits(here + 1)
+    if point == first and here - point < 2:  # no digit on either side of the point
         return NULL
-    value[0] = float(text)
-    return at + len(text) if isfinite(value[0]) else NULL
+    if here[0] == c"e" or here[0] == c"E":
+        first = after_sign(here + 1)
+        here = after_digits(first)
+        if here == first:
+            return NULL
+    if not (is_blank(here[0]) or ends_row(here[0])):
+        return NULL
+    value[0] = PyOS_string_to_double(at, &end, NULL)
+    return here if isfinite(value[0]) else NULL
+
+
+cdef inline const char* after_sign(const char* at) noexcept:
+    return at + 1 if at[0] == c"-" or at[0] == c"+" else at
+
+
+cdef inline const char* after_digits(const char* at) noexcept:
+    while is_digit(at[0]):
+        at += 1
+    return at
 
 
 cdef str word(const char* at):
-    """Return the text up to the next blank, a character for each byte."""
+    """Return the text up to the next blank for an error, a character for each byte, and cut after 80 of them."""
     cdef Py_ssize_t length = 0
-    while not (is_blank(at[length]) or ends_row(at[length])):
+    while length < 80 and not (is_blank(at[length]) or ends_row(at[length])):
         length += 1
-    return at[:length].decode("latin-1")
+    text = at[:length].decode("latin-1")
+    return text if is_blank(at[length]) or ends_row(at[length]) else text + "..."

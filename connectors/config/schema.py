@@ -5,7 +5,7 @@ descriptions of the keys are the reference in `docs/configuration.md`, which `do
 """
 
 import pathlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -416,10 +416,18 @@ class AnyConfig(Section):
             name: first_learner(build(each.steps), each.snapshot) for name, each in self.challengers.items()
         }
 
-    def first_changes(self) -> str:
-        """Return what differs between the learner of the file and the model in `start_from`; empty if nothing does."""
-        made = first_changes(self.build_learner(), self.start_from)
-        return f"the model of `{self.start_from}` goes on with other parameters: {', '.join(made)}" if made else ""
+    def first_changes(self, names: Iterable[str] | None = None) -> str:
+        """Return what differs between learners of the file and the models that they start from; empty if nothing does.
+
+        `names` are those of the learners that begin; without it, all do.
+        """
+        said = []
+        for name, learner in self.build_learners().items():
+            path = self.start_from if name == self.champion else self.challengers[name].snapshot
+            if names is None or name in names:
+                made = first_changes(learner, path)
+                said += [f"the model of `{path}` goes on with other parameters: {', '.join(made)}"] if made else []
+        return "; ".join(said)
 
     @property
     def is_regressor(self) -> bool:

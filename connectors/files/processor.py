@@ -249,6 +249,8 @@ class FileProcessor:
                 raise StateError(f"{named} cannot be loaded: {error}; {self._start_over()}") from error
         if found.made:
             log.warning("the learner changes with the next snapshot: %s", ", ".join(found.made))
+        if changes := self._config.first_changes(found.new):
+            log.warning("%s", changes)
         return model
 
     def _late_labels(self) -> LateLabels | None:

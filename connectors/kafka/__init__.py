@@ -10,6 +10,7 @@ that the library does not document.
 """
 
 import importlib
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
@@ -61,6 +62,7 @@ Headers = list[tuple[str, bytes | None]]
 # five times as long. Headers are None or empty if there are none. The timestamp is in milliseconds since 1970; -1 or
 # None if there is none.
 Record = tuple[int, int, bytes | None, bytes | None, Headers | None, int | None]
+OLDEST_CONFLUENT = 2, 12  # as in `pyproject.toml`; librdkafka 2.9 lacks settings that the processor needs
 CLIENTS = ("kafka-python", "confluent")
 RECORDS_PER_POLL = 2_000
 
@@ -323,6 +325,8 @@ def client(name: str) -> ClientModule:
     if name not in CLIENTS:
         raise ValueError(f"there is no client `{name}`")
     try:
+        if name == "confluent":
+            _check_version(importlib.import_module("confluent_kafka"))
         module: Any = importlib.import_module(f"connectors.kafka.{name.replace('-', '_')}")
     except ModuleNotFoundError as error:
         if error.name != "confluent_kafka":
@@ -330,10 +334,22 @@ def client(name: str) -> ClientModule:
         raise ValueError(
             "the client `confluent` needs the package `confluent-kafka`: `pip install 'river-margins[confluent]'`"
         ) from error
-    if name == "confluent" and (too_old := module.why_too_old()):
-        raise ValueError(too_old)
     found: ClientModule = module
     return found
+
+
+def _check_version(library: Any) -> None:
+    """Raise ValueError if confluent-kafka is too old. What uses it may not even be imported then.
+
+    Or librdkafka would only refuse a setting that no user has written.
+    """
+    version = str(library.__version__)
+    if tuple(map(int, re.findall(r"\d+", version)[:2])) < OLDEST_CONFLUENT:
+        oldest = ".".join(map(str, OLDEST_CONFLUENT))
+        raise ValueError(
+            f"the client `confluent` needs confluent-kafka {oldest} or later, and the one that is installed is "
+            f"{version}: `pip install -U 'river-margins[confluent]'`"
+        )
 
 
 if TYPE_CHECKING:  # mypy compares each client with what it must offer

@@ -129,7 +129,10 @@ class _CheckState:
             metadata = restorer.check_metadata(number, committed)
             with _collected(found, number):
                 restorer.check_offset(number, metadata, edges.__getitem__)
-            self._changes.update(restorer.check_snapshot(number, metadata).made)
+            models = restorer.check_snapshot(number, metadata)
+            self._changes.update(models.made)
+            if changes := restorer.config.first_changes(models.new):
+                self._notes.add(changes)
         return found
 
 

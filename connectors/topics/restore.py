@@ -162,17 +162,19 @@ class Restorer:
         if said and said not in self.said:
             self.said.add(said)
             log.warning("the learner changes with the next snapshot of each partition: %s", said)
+        self._say_once(self.config.first_changes(models.new))
+
+    def _say_once(self, said: str | None) -> None:
+        if said and said not in self.said:
+            self.said.add(said)
+            log.warning("%s", said)
 
     def start(self, partition: int, at: Start, labels_at: Start | None, before: int) -> Partition:
         """Return a partition with a new model, for which nothing is committed yet; `before` is as in `check_former`."""
         self.check_start(partition)
         self.check_former(partition, before)
-        if (elsewhere := self.stored.elsewhere(partition)) and elsewhere not in self.said:
-            self.said.add(elsewhere)
-            log.warning("%s", elsewhere)
-        if (changes := self.config.first_changes()) and changes not in self.said:
-            self.said.add(changes)
-            log.warning("%s", changes)
+        self._say_once(self.stored.elsewhere(partition))
+        self._say_once(self.config.first_changes())
         offset, labels_offset = at.offset, labels_at and labels_at.offset
         if self.config.input.start == "latest" and partition < before:
             offset, labels_offset = self._begun_at(partition, at, labels_at)

@@ -235,13 +235,13 @@ def changes(data: bytes, model: base.Base) -> Changes:
     >>> import river_margins as rm
     >>> from river_margins import snapshot
     >>> data = snapshot.dumps(rm.PAClassifier(C=1.0), about={"label": "y"})
-    >>> found = snapshot.changes(data, rm.PAClassifier(C=0.01))
+    >>> found = snapshot.changes(data, rm.PAClassifier(C=0.1))
     >>> found.refused, found.made, found.about
-    ([], ['PAClassifier C 1.0 -> 0.01'], {'label': 'y'})
+    ([], ['PAClassifier C 1.0 -> 0.1'], {'label': 'y'})
     >>> model = snapshot.loads(data)
     >>> found.apply(model)
     >>> model.C
-    0.01
+    0.1
     """
     document, arrays = codec.read(data)
     with _well_formed(document):
@@ -250,11 +250,11 @@ def changes(data: bytes, model: base.Base) -> Changes:
 
 @contextlib.contextmanager
 def _well_formed(document: Any) -> Iterator[None]:
-    """Turn any exception about the content of a snapshot into a SnapshotError."""
+    """Turn any exception about the content of a snapshot into a SnapshotError, with the versions that wrote it."""
     try:
         yield
-    except SnapshotError:
-        raise
+    except SnapshotError as error:
+        raise _failure(str(error), document) from error
     except Exception as error:
         raise _failure(f"the snapshot is not well formed: {error!r}", document) from error
 

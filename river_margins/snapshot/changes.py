@@ -41,7 +41,8 @@ class Changes:
 def find_changes(document: Any, arrays: codec.Arrays, model: Any, encode: Encode) -> Changes:
     """Compare the model in the document of a snapshot with another model."""
     refused, made, values = [], [], {}
-    for found in compare(codec.decode(document["model"], arrays, Part.of), codec.decode(*encode(model), Part.of)):
+    before, after = codec.decode(document["model"], arrays, Part.of), codec.decode(*encode(model), Part.of)
+    for found in compare(before, after, advises=True):
         step = _step_at(model, found.path)
         if found.has_grown and _has_caught_up(document, arrays, found, step, encode):
             continue

@@ -79,18 +79,23 @@ class Difference(NamedTuple):
     has_grown: bool = False
 
 
-def compare(before: Part, after: Part, where: str = "", path: tuple[int, ...] = ()) -> Iterator[Difference]:
-    """Yield the difference of each learner or step that has changed."""
+def compare(
+    before: Part, after: Part, where: str = "", path: tuple[int, ...] = (), advises: bool = False
+) -> Iterator[Difference]:
+    """Yield the difference of each learner or step that has changed.
+
+    `advises` adds how a file keeps the value of before. Of two models, such as those of two partitions, none is older.
+    """
     subject = where or "the learner"
     if before.name != after.name or len(before.steps) != len(after.steps):
         yield Difference(f"{subject} was `{before.show()}` and is now `{after.show()}`", path)
     elif before.steps:
         word = "step" if before.is_pipeline else "branch"
         for number, pair in enumerate(zip(before.steps, after.steps, strict=True)):
-            yield from compare(*pair, f"{where}{', ' * bool(where)}{word} {number + 1}", (*path, number))
+            yield from compare(*pair, f"{where}{', ' * bool(where)}{word} {number + 1}", (*path, number), advises)
     elif changed := _changed(had := before.with_newer(after.parameters), after.parameters):
         moves = {name: f"{name} {_move(had.get(name), after.parameters.get(name))}" for name in changed}
-        for name, other in _set_by_default(before, after):
+        for name, other in _set_by_default(before, after) if advises else ():
             moves[name] += f" (now the default; to keep the old value, write {other})"
         was, now = _texts(before, after)
         said = f"{subject} was `{was}` and is now `{now}`: {', '.join(moves.values())}"

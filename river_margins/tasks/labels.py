@@ -21,7 +21,9 @@ def plain(label: object) -> object:
         return label
     found = label.item()
     if isinstance(found, int) and isinstance(label, (np.datetime64, np.timedelta64)):
-        found = label.astype(f"{label.dtype.kind}8[us]").item()  # nanoseconds, of which Python makes a whole number
+        # Of nanoseconds Python makes a whole number. They stay one if microseconds would make one class of two.
+        rounded = label.astype(f"{label.dtype.kind}8[us]")
+        found = rounded.item() if rounded.astype(label.dtype) == label else found
     return found
 
 

@@ -53,7 +53,11 @@ CONNECTORS = [
 ROOMS = [batch, comparison, cycles, mixing, projections, bounds, certificates, regret, risk]
 
 
-@pytest.mark.parametrize("module", [rm, checks, labels, pairs, *ROOMS, *CONNECTORS], ids=lambda module: module.__name__)
+@pytest.mark.parametrize(
+    "module",
+    [rm, rm.snapshot, rm.svmlight, checks, labels, pairs, *ROOMS, *CONNECTORS],
+    ids=lambda module: module.__name__,
+)
 def test_examples_of_helpers(module):
     assert doctest.testmod(module, optionflags=doctest.ELLIPSIS).failed == 0
 

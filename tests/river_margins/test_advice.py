@@ -329,6 +329,34 @@ def test_votes_in_a_wrapper_that_repeats_examples_follow_wrong_labels(kind, wrap
     assert right(wrapper(kind(), n_models=5, seed=1)) < one_learner - 0.06
 
 
+@pytest.mark.parametrize(
+    "wrapper",
+    [
+        lambda model: imblearn.RandomSampler(model, {True: 0.5, False: 0.5}, sampling_rate=1.0, seed=1),
+        lambda model: ensemble.ADWINBoostingClassifier(model, n_models=5, seed=1),
+    ],
+    ids=["sampler", "boosting"],
+)
+def test_a_vote_in_a_sampler_or_a_boosting_follows_wrong_labels(wrapper):
+    assert accuracy(wrapper(rm.AutoClassifier())) < accuracy(wrapper(rm.AROWClassifier())) - 0.04
+
+
+def test_a_vote_in_an_over_sampler_follows_wrong_labels():
+    def found(model):
+        model = imblearn.RandomOverSampler(model, {True: 0.5, False: 0.5}, seed=1)
+        return accuracy(model, cut=2.5, metric=metrics.BalancedAccuracy())  # a sixth of the labels are True
+
+    assert found(rm.AutoClassifier()) < found(rm.AROWClassifier()) - 0.1
+
+
+def accuracy(model, cut=0.0, metric=None):
+    metric = metric or metrics.Accuracy()
+    for x, y in noisy(3000):
+        metric.update(y > cut, model.predict_one(x))
+        model.learn_one(x, y > cut)
+    return metric.get()
+
+
 def test_output_codes_have_one_vector_for_the_classes_0_and_1():
     ours = rm.OGDClassifier(lr=0.01, loss="logistic", schedule="constant", classes=[0, 1])
     models = [multiclass.OutputCodeClassifier(each, 8, seed=1) for each in (ours, linear_model.LogisticRegression())]

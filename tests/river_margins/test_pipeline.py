@@ -223,6 +223,15 @@ def test_it_learns_during_prediction_where_river_is_told_to():
     assert ours[0].counts == rivers[0].counts
 
 
+def test_one_pipeline_alone_may_learn_during_prediction():
+    """As in River, which looks at the pipeline, and finds the value of the class if it has none of its own."""
+    one, other = rm.StandardScaler() | learner(), rm.StandardScaler() | learner()
+    one._LEARN_UNSUPERVISED_DURING_PREDICT = True
+    for model in (one, other):
+        model.predict_one({"a": 1.0})
+    assert (one[0].counts, other[0].counts) == ({"a": 1}, {})
+
+
 def test_a_copy_and_a_step_that_comes_later_are_seen():
     ours = rm.StandardScaler() | learner()
     for x, y in datasets.Phishing().take(20):

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
+from sklearn.svm import LinearSVC
 
 import river_margins as rm
 from tests.river_margins.core.test_batch import csr
@@ -101,11 +102,6 @@ def test_what_is_not_svmlight_is_named_with_its_line(tmp_path, line, why):
     assert str(refusal.value).startswith(f"{path}:3: not svmlight: ") and why in str(refusal.value)
 
 
-def test_a_file_that_is_open_for_text_is_refused():
-    with pytest.raises(TypeError, match=r'open it by open\(name, "rb"\), or pass its name'):
-        rm.svmlight.read(io.StringIO("1 1:1"))
-
-
 def test_a_learner_learns_what_the_text_says():
     X, y = read("+1 1:1 2:2\n-1 2:1\n+1 1:3\n")
     by_text, by_rows = rm.PAClassifier(), rm.PAClassifier()
@@ -115,3 +111,22 @@ def test_a_learner_learns_what_the_text_says():
     assert by_text.weights == by_rows.weights
     assert by_text.predict_csr(csr(np.eye(3))).tolist() == [by_rows.predict_one({i: 1.0}) for i in range(3)]
     assert math.isfinite(by_text.score_one({1: 1.0})[1])
+
+
+def test_a_solver_of_scikit_learn_takes_the_matrix():
+    X, y = read("+1 1:1 2:2\n-1 2:1\n+1 1:3\n")
+    assert X.indices.dtype == X.indptr.dtype == np.int32  # liblinear and others refuse wider ones
+    assert LinearSVC().fit(X, y).predict(X).tolist() == [1, -1, 1]
+
+
+def test_a_file_that_is_open_as_text_is_named(tmp_path):
+    path = tmp_path / "a.svm"
+    path.write_text("1 1:1\n")
+    with path.open() as file, pytest.raises(TypeError, match="open it as binary"):
+        rm.svmlight.read(file)
+
+
+def test_a_long_word_is_cut_in_the_error():
+    with pytest.raises(ValueError) as refusal:
+        read("1 " + "x" * 10**6)
+    assert "`xxx" in str(refusal.value) and "xxx...` is not" in str(refusal.value) and len(str(refusal.value)) < 250

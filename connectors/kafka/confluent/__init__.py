@@ -3,7 +3,6 @@
 from connectors.kafka.confluent.cluster import describe, is_compacted
 from connectors.kafka.confluent.consumer import Consumer
 from connectors.kafka.confluent.facts import read_facts
-from connectors.kafka.confluent.internals import why_too_old
 from connectors.kafka.confluent.producer import Producer
 from connectors.kafka.confluent.reader import Reader
 from connectors.kafka.confluent.settings import (
@@ -26,5 +25,4 @@ __all__ = [
     "read_facts",
     "seconds_between_refreshes",
     "timeouts",
-    "why_too_old",
 ]

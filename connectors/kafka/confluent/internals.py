@@ -13,13 +13,11 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-import confluent_kafka
 from confluent_kafka import KafkaError, KafkaException, Producer, TopicPartition
 
 from connectors.kafka.errors import NotAccepted
 
 TRIED_VERSIONS = ("2.16.0", "2.16.1")
-OLDEST = 2, 12  # as in `pyproject.toml`; librdkafka 2.9 lacks settings that the processor needs
 GROUP_METADATA_MAGIC = b"CGMDv2:"
 NO_PARTITION = -1  # the partitioner chooses; the documentation only says to leave the argument out
 # `Producer.send` passes the arguments of `produce` by position: names would take a quarter of its time, and a function
@@ -27,17 +25,6 @@ NO_PARTITION = -1  # the partitioner chooses; the documentation only says to lea
 PRODUCE_ARGUMENTS = ("topic", "value", "key", "partition", "callback", "on_delivery", "timestamp", "headers")
 
 MAY_PASS = re.compile("handshake failed: Local: |OAUTHBEARER token|no token available")
-
-
-def why_too_old() -> str | None:
-    """Return what to install if librdkafka is too old. It would only refuse a setting that no user has written."""
-    text = str(confluent_kafka.__version__)
-    if tuple(map(int, re.findall(r"\d+", text)[:2])) >= OLDEST:
-        return None
-    return (
-        f"the client `confluent` needs confluent-kafka {'.'.join(map(str, OLDEST))} or later, and the one that is "
-        f"installed is {text}: `pip install -U 'river-margins[confluent]'`"
-    )
 
 
 def is_refusal(error: KafkaError) -> bool:

@@ -164,6 +164,25 @@ def test_a_challenger_starts_from_a_snapshot(folder, tmp_path):
     assert said_by(folder)["arow"] == expected
 
 
+@pytest.mark.parametrize("is_late", [False, True])
+def test_other_parameters_than_those_of_the_snapshot_of_a_challenger_are_told(folder, tmp_path, caplog, is_late):
+    records = phishing(100)
+    trained = assemble(["StandardScaler", {"AROWClassifier": {"r": 2.0}}])[0]
+    twin(trained, records)
+    snapshot.save(trained, tmp_path / "arow")
+    said = f"the model of `{tmp_path / 'arow'}` goes on with other parameters: AROWClassifier r 2.0 -> 1.0 ("
+    folder.put(lines_of(records[:50]))
+    if is_late:
+        play(folder, "pa")
+        folder.run()
+        folder.put(lines_of(records))
+    play(folder, "pa", "arow")
+    folder.settings["challengers"] = {"arow": {"steps": STEPS["arow"], "start_from": str(tmp_path / "arow")}}
+    for _ in range(2):  # and not again of a model that exists
+        folder.run()
+        assert sum(message.startswith(said) for message in caplog.messages) == 1
+
+
 @pytest.mark.parametrize(
     ("settings", "said"),
     [

@@ -752,6 +752,22 @@ def test_a_confluent_kafka_that_is_too_old_is_named(monkeypatch):
     assert client("confluent")
 
 
+def test_a_confluent_kafka_that_lacks_names_is_too_old(tmp_path):
+    """Version 2.2 has no `TopicCollection`."""
+    code = (
+        "import confluent_kafka; del confluent_kafka.TopicCollection; confluent_kafka.__version__ = '2.2.0'; "
+        "from connectors import cli; cli.main()"
+    )
+    settings = {"name": "p", "kafka": {"client": "confluent", "bootstrap_servers": "localhost:1"}}
+    file = tmp_path / "p.yaml"
+    topics = {"input": {"topic": "a"}, "output": {"topic": "b"}}
+    file.write_text(json.dumps(settings | topics | {"learner": ["PAClassifier"]}))
+    ended = subprocess.run([sys.executable, "-c", code, "lint", file], capture_output=True, text=True, check=False)
+    assert ended.returncode == 2
+    assert "needs confluent-kafka 2.12 or later, and the one that is installed is 2.2.0: `pip install" in ended.stdout
+    assert not ended.stderr
+
+
 def test_a_kafka_python_that_is_too_old_is_named(tmp_path):
     """Version 2 has no `kafka.net`."""
     code = "import sys, kafka; sys.modules['kafka.net.transport'] = None; from connectors import cli; cli.main()"

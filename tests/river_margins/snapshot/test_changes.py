@@ -187,3 +187,22 @@ def test_a_parameter_of_a_newer_version_is_told_as_such(ask):
     said = "gives `PAClassifier` a parameter `depth`, which it does not have: use the version of its package that wrote"
     with pytest.raises(snapshot.SnapshotError, match=said):
         ask(other_version(model, put_in), model)
+
+
+@pytest.mark.parametrize("ask", [snapshot.changes, snapshot.difference, lambda data, _: snapshot.describe(data)])
+def test_the_version_to_install_is_named(ask):
+    """The processor refuses a model of a newer version by these, and says that this version must be installed."""
+    model = rm.StandardScaler() | rm.PAClassifier()
+    document, arrays = codec.read(other_version(model, lambda node: node["parameters"].update(depth=None)))
+    document["written_by"]["river-margins"] = "99.0"
+    with pytest.raises(snapshot.SnapshotError, match=r"\(written by river-margins 99\.0, .*; here are river-margins "):
+        ask(codec.write(document, arrays), model)
+
+
+def test_of_two_models_none_is_the_old_one():
+    """Those that `mix` compares, for example, so there is no advice for a file."""
+    said = "the learner was `SCWClassifier(C=1.0)` and is now `SCWClassifier(C=0.1)`: C 1.0 -> 0.1"
+    one, other = trained(rm.SCWClassifier(C=1.0), STREAM), trained(rm.SCWClassifier(), STREAM)
+    assert snapshot.difference(one, other) == snapshot.difference(snapshot.dumps(one), other) == [said]
+    with pytest.raises(ValueError, match=r"C 1\.0 -> 0\.1$"):
+        rm.conversions.mix([one, other])

@@ -70,6 +70,12 @@ def test_days_of_a_frame_are_the_classes_that_they_are_one_by_one(unit):
     assert rm.PAClassifier(classes=days.to_numpy()).classes == list(model.weights)
 
 
+def test_labels_that_differ_by_a_nanosecond_are_two_classes():
+    model = rm.PAClassifier()
+    model.learn_many(pd.DataFrame({"a": [1.0, -1.0]}), pd.Series(pd.to_datetime([1, 2], unit="ns")))
+    assert len(model.weights) == 2
+
+
 def test_before_any_label_a_classifier_knows_nothing():
     model = rm.PAClassifier()
     assert model.predict_one({"a": 1.0}) is None

@@ -128,7 +128,7 @@ def tables_of_dicts() -> list[str]:
 
 
 def other_tables() -> list[str]:
-    """Time many classes, pipelines and matrices."""
+    """Time many classes and pipelines."""
     phishing = [("Phishing, 9 features", list(datasets.Phishing()))]
     return [
         *table(
@@ -174,6 +174,12 @@ def other_tables() -> list[str]:
                 Contender("river_margins.evaluate.progressive", progressive(pipeline, rm.evaluate.progressive)),
             ],
         ),
+    ]
+
+
+def tables_of_matrices() -> list[str]:
+    """Time rows of sparse matrices and of their text."""
+    return [
         *table(
             "Rows of a sparse matrix",
             [
@@ -273,6 +279,7 @@ def main() -> None:
         "",
         *tables_of_dicts(),
         *other_tables(),
+        *tables_of_matrices(),
         *flatness(),
         *kernels(),
         *tables_of_families(),

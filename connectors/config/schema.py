@@ -421,13 +421,13 @@ class AnyConfig(Section):
 
         `names` are those of the learners that begin; without it, all do.
         """
-        said = []
-        for name, learner in self.build_learners().items():
-            path = self.start_from if name == self.champion else self.challengers[name].snapshot
-            if names is None or name in names:
-                made = first_changes(learner, path)
-                said += [f"the model of `{path}` goes on with other parameters: {', '.join(made)}"] if made else []
-        return "; ".join(said)
+        paths = {self.champion: self.start_from} | {name: each.snapshot for name, each in self.challengers.items()}
+        begins = {name: path for name, path in paths.items() if path and (names is None or name in names)}
+        learners = self.build_learners() if begins else {}
+        changed = [(path, first_changes(learners[name], path)) for name, path in begins.items()]
+        return "; ".join(
+            f"the model of `{path}` goes on with other parameters: {', '.join(made)}" for path, made in changed if made
+        )
 
     @property
     def is_regressor(self) -> bool:

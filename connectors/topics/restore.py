@@ -158,10 +158,8 @@ class Restorer:
         return found
 
     def _say(self, models: Found) -> None:
-        said = ", ".join(models.made)
-        if said and said not in self.said:
-            self.said.add(said)
-            log.warning("the learner changes with the next snapshot of each partition: %s", said)
+        if models.made:
+            self._say_once(f"the learner changes with the next snapshot of each partition: {', '.join(models.made)}")
         self._say_once(self.config.first_changes(models.new))
 
     def _say_once(self, said: str | None) -> None:

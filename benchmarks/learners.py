@@ -16,6 +16,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pandas
+import polars
 import pyximport
 import river
 import sklearn
@@ -67,6 +69,17 @@ def river_pa() -> Any:
 
 def csr(**parameters: Any) -> Callable[[Any], None]:
     return lambda stream: rm.PAClassifier(0.1, classes=[0, 1], **{"intercept": False} | parameters).learn_csr(*stream)
+
+
+def learn_and_predict_many(make: Callable[[], Any]) -> Callable[[Any], None]:
+    def run(stream: Any) -> None:
+        (X, y), model = stream, make()
+        for start in range(0, len(X), 100):
+            part = X[start : start + 100]
+            model.learn_many(part, y[start : start + 100])
+            model.predict_many(part)
+
+    return run
 
 
 def from_text(given: Any) -> None:
@@ -177,9 +190,30 @@ def other_tables() -> list[str]:
     ]
 
 
-def tables_of_matrices() -> list[str]:
-    """Time rows of sparse matrices and of their text."""
+def tables_of_batches() -> list[str]:
+    """Time rows of frames, of sparse matrices and of their text."""
+    X, y = matrix(2000, 20, 20)
+    frame = pandas.DataFrame(X.toarray(), columns=[f"feature {i}" for i in range(20)])
     return [
+        *table(
+            "Frames of 100 rows",
+            [
+                ("20 features, pandas", (frame, pandas.Series(y == 1))),
+                ("20 features, polars", (polars.from_pandas(frame), polars.Series(y == 1))),
+            ],
+            [
+                Contender("River's LogisticRegression", learn_and_predict_many(linear_model.LogisticRegression)),
+                Contender("PAClassifier", learn_and_predict_many(rm.PAClassifier)),
+                Contender(
+                    "River's scaler and LogisticRegression",
+                    learn_and_predict_many(lambda: preprocessing.StandardScaler() | linear_model.LogisticRegression()),
+                ),
+                Contender(
+                    "StandardScaler and PAClassifier",
+                    learn_and_predict_many(lambda: rm.StandardScaler() | rm.PAClassifier()),
+                ),
+            ],
+        ),
         *table(
             "Rows of a sparse matrix",
             [
@@ -279,7 +313,7 @@ def main() -> None:
         "",
         *tables_of_dicts(),
         *other_tables(),
-        *tables_of_matrices(),
+        *tables_of_batches(),
         *flatness(),
         *kernels(),
         *tables_of_families(),

@@ -10,6 +10,7 @@ from river_margins.core.learner cimport Learner
 from river_margins.core.transformed_row cimport TransformedRow
 from river_margins.preprocessing.rows cimport RowMaker, has_text
 
+from river_margins.core.frames import numbers_of
 
 
 cdef extern from *:
@@ -26,6 +27,8 @@ _SCALING = {*_CENTRING, "MaxAbsScaler", "Normalizer"}
 # What such a scaler makes 0 of, by the step that made it.
 _ONES = {"OneHotEncoder": "each encoded text", "BagOfWords": "each word that a text has once"}
 _ENCODING = {"OneHotEncoder", "FeatureHasher", "Interactions"}  # each makes numbers of all texts
+# Where the methods for frames take `Numbers`, too.
+_TAKING_NUMBERS = {"river_margins.core.learner", "river_margins.families.composed", "river_margins.preprocessing.scaler"}
 
 
 @cython.final
@@ -96,7 +99,15 @@ class Pipeline(compose.Pipeline):
             method = "transform_many" if isinstance(step, base.Transformer) else "learn_many"
             if not hasattr(step, method):
                 raise AttributeError(f"`{type(step).__name__}` takes no frames: call `learn_one` for each row")
-        super().learn_many(X, y, **params)
+        super().learn_many(read_once(self, X, "learn_many"), y, **params)
+
+    def predict_many(self, X):
+        """Predict the labels of the rows of a frame, after the transformers."""
+        return super().predict_many(read_once(self, X, "predict_many"))
+
+    def predict_proba_many(self, X):
+        """Return the probabilities of the classes for the rows of a frame, after the transformers."""
+        return super().predict_proba_many(read_once(self, X, "predict_proba_many"))
 
     def _transform_many(self, X):
         """Transform the rows of a frame for the last step. A pipeline with a transformer that takes no frames is refused."""
@@ -288,6 +299,30 @@ cdef object transformed(Plan plan, object x, bint learning):
                 step.learn_one(x)
             x = step.transform_one(x)
     return x
+
+
+cdef object read_once(object pipeline, object X, str method):
+    """Return the numbers of a frame in its place, if only steps of this package see them: a frame between two steps is slow."""
+    cdef Plan plan = plan_of(pipeline)
+    cdef Py_ssize_t i, last = len(plan) - 1
+    if leaves_to_river(pipeline, plan) or not takes_numbers((<tuple> plan[last])[1], (method,)):
+        return X
+    if type(pipeline)._transform_many is not Pipeline._transform_many:  # a subclass by a user looks at the frame
+        return X
+    for i in range(last):
+        if not takes_numbers((<tuple> plan[i])[1], ("learn_many", "transform_many")):
+            return X
+    return numbers_of(X)
+
+
+cdef bint takes_numbers(object step, tuple methods) except -1:
+    """Tell whether these methods of a step take `Numbers` in place of a frame. Those of a subclass by a user may not."""
+    for name in methods:
+        method = getattr(type(step), name, None)
+        # `functools.wraps` gives a user's function the module of ours.
+        if getattr(method, "__module__", None) not in _TAKING_NUMBERS or hasattr(method, "__wrapped__"):
+            return False
+    return True
 
 
 cdef bint takes_rows(object step) except -1:

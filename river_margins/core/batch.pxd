@@ -16,6 +16,7 @@ cdef class Batch:
     cdef Py_ssize_t width, unknown_columns
     cdef bint in_order
     cdef int32_t look_up(self, Reader reader, Py_ssize_t column) except -2
+    cdef bint is_in_order(self, Py_ssize_t first) noexcept
     cdef bint all_known(self, int32_t* index, const int32_t* column, Py_ssize_t length) noexcept
     cdef bint is_full(self)
     cdef int fill_row(self, Reader reader, Row row, Py_ssize_t i) except -1

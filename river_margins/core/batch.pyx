@@ -1,11 +1,10 @@
-"""Data frames and sparse matrices: all values are checked at once, then each row is read like a dict."""
+"""Rows of data frames and sparse matrices: all values are checked at once, then each row is read like a dict."""
 
-import narwhals.stable.v2 as nw
 import numpy as np
-from river.utils import dataframe
 
 from libc.math cimport NAN, isfinite
 from libc.stdint cimport int32_t
+from libc.string cimport memcpy
 
 from river_margins.core.kernels cimport dot
 from river_margins.core.reader cimport Reader, Row, as_float
@@ -33,8 +32,16 @@ cdef class Batch:
         self.index_of[column] = index
         self.unknown_columns -= index >= 0
         if self.unknown_columns == 0:
-            self.in_order = np.array_equal(self.index_of[:self.width], np.arange(self.width) + reader.intercept)
+            self.in_order = self.is_in_order(reader.intercept)
         return index
+
+    cdef bint is_in_order(self, Py_ssize_t first) noexcept:
+        """Return whether the reader has the columns side by side, from index `first` on."""
+        cdef Py_ssize_t column
+        for column in range(self.width):
+            if self.index_of[column] != first + column:
+                return False
+        return True
 
     cdef bint all_known(self, int32_t* index, const int32_t* column, Py_ssize_t length) noexcept:
         """Return whether all columns of a row are known, and fill its indices. `column` is NULL for a row with all columns."""
@@ -78,6 +85,11 @@ cdef class Batch:
             # Nothing to add, so the row points to the values of the batch, and a complete row to its indices.
             row.finish(length, index_of if complete else row.own_index, value, complete and self.in_order)
             return 0
+        if known and complete and self.unknown_columns == 0:  # behind the constant feature, which the row has by now
+            memcpy(row.own_index + known, index_of, length * sizeof(int32_t))
+            memcpy(row.own_value + known, value, length * sizeof(double))
+            row.finish(known + length, row.own_index, row.own_value, self.in_order)
+            return 0
         for position in range(length):
             place = position if complete else column[position]
             index = index_of[place]
@@ -110,64 +122,9 @@ cdef class Batch:
             )
 
 
-def as_frame(X):
-    """Return a data frame as River's functions take it; raise TypeError, saying what to do, if it is none."""
-    try:
-        return dataframe.into_frame(X)
-    except TypeError:
-        made = "pandas.DataFrame(X) makes one of an array, with the column names 0, 1, 2 ..."
-        if hasattr(X, "tocsr"):  # of a sparse matrix, it makes one column of matrices
-            made = "a learner has learn_csr and predict_csr, or pandas.DataFrame.sparse.from_spmatrix(X) makes one"
-        elif hasattr(X, "collect"):
-            made = "X.collect() makes one"
-        raise TypeError(
-            f"a data frame is needed, with a column for each feature, not a {type(X).__name__}: {made}"
-        ) from None
-
-
-def frame_batch(X):
-    """Return the batch of a data frame, from any library that River takes. Each column is a feature of each row."""
-    frame = as_frame(X)
-    rows, columns = frame.shape
-    return Batch(frame.columns, frame_values(frame).ravel(), None, np.arange(rows + 1) * columns)
-
-
-def frame_values(frame):
-    """Return the values of a frame as finite floats in the order of its memory; raise ValueError, with row and column."""
-    rows, columns = frame.shape
-    values = frame_numbers(frame) if rows else np.empty((0, columns))
-    refuse_non_finite(values, lambda flat: (row_name(frame, flat // columns), frame.columns[flat % columns]))
-    return values
-
-
-cdef frame_numbers(frame):
-    """Return the values as floats, by the same rules as for a dict: text is not a number, even if it looks like one."""
-    cdef list mixed = []
-    if frame.implementation.is_pandas_like() and all([dtype.kind in "biuf" for dtype in frame.to_native().dtypes]):
-        return dataframe.to_numpy(frame)  # as below, but in a fraction of the time that a short frame takes there
-    for name, kind in frame.schema.items():
-        if kind == nw.Object:
-            mixed.append(name)
-        elif not (kind.is_numeric() or kind == nw.Boolean):
-            advice = (
-                "replace it by numbers, such as its hour or its weekday"  # each date would be a category of its own
-                if kind.is_temporal()
-                else f"encode it first, as with (compose.Select({name!r}) | preprocessing.OneHotEncoder()) + compose.Select(...) "
-                "of River"
-            )
-            raise ValueError(f"column {name!r} has the type {kind}, and numbers are needed: drop it, or {advice}")
-    values = dataframe.to_numpy(frame.drop(mixed) if mixed else frame)
-    for position, name in enumerate(frame.columns):
-        if name in mixed:
-            column = [NAN if value is None else as_float(name, value) for value in frame[:, position].to_list()]
-            values = np.insert(values, position, column, axis=1)
-    return values
-
-
-cdef row_name(frame, position):
-    """Return the name of a row in messages: its entry in the index of a pandas frame, else its position."""
-    index = nw.maybe_get_index(frame)
-    return position if index is None else index[position]
+def floats_of(name, values):
+    """Return the values of a column as floats, NaN for None; raise ValueError, saying what to do, if one is not a number."""
+    return [NAN if value is None else as_float(name, value) for value in values]
 
 
 def csr_batch(X):
@@ -203,7 +160,8 @@ cdef check_columns(matrix):
         raise ValueError(f"row {row}, column {columns[first]} is outside of the {width} columns of the matrix, which count from 0")
 
 
-cdef refuse_non_finite(values, place):
+def refuse_non_finite(values, place):
+    """Raise ValueError for the first value that is not finite; `place` gives the row and the column of a flat index."""
     # A sum takes a tenth of the time of checking each value.
     cdef const double[::1] flat_values
     if values.dtype == np.float64 and values.flags.forc:

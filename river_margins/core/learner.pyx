@@ -6,7 +6,6 @@ from functools import cache
 from numbers import Real
 
 import numpy as np
-from river.utils import dataframe
 
 from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport isfinite, isnan
@@ -24,9 +23,10 @@ from river_margins.spaces.base cimport Direction, Space, Term, set_one
 from river_margins.spaces.linear cimport Linear
 from river_margins.tasks.base cimport Task
 
-from river_margins.core.batch import as_frame, csr_batch, frame_batch
+from river_margins.core.batch import csr_batch
 from river_margins.core.checks import LARGEST_WEIGHT as _LARGEST_WEIGHT, are_numbers, label_column, sample_weight, short, whole
 from river_margins.core.explain import contribution_table, largest_first
+from river_margins.core.frames import numbers_of
 from river_margins.core.pairs import check_pair, check_rule, no_price
 from river_margins.core.reader import INTERCEPT
 from river_margins.core.weights import WeightMatrix, Weights, weight_table
@@ -523,7 +523,7 @@ cdef class Learner(Estimator):
         A subclass that overrides `learn_one` learns each row by it, and so all rows before one that it refuses. If its
         `learn_one` calls this method, it must override this one, too.
         """
-        self._learn_batch(frame_batch(X), y, w)
+        self._learn_batch(numbers_of(X).batch(), y, w)
 
     def learn_csr(self, X, y, w=1.0):
         """Learn from the rows of a scipy sparse matrix, in order, as `learn_many` does.
@@ -535,9 +535,8 @@ cdef class Learner(Estimator):
 
     def predict_many(self, X):
         """Predict the rows of a data frame, as a series of the same library and with the same index."""
-        frame = as_frame(X)
-        predictions = self._predict_batch(frame_batch(frame)) or self._no_predictions()
-        return dataframe.to_native_series(predictions, name=None, like=frame)
+        numbers = numbers_of(X)
+        return numbers.series_of(self._predict_batch(numbers.batch()) or self._no_predictions())
 
     def predict_csr(self, X):
         """Predict the rows of a scipy sparse matrix, as an array."""
@@ -610,8 +609,8 @@ cdef class Learner(Estimator):
 
     def _batch_weights(self, w, rows):
         if isinstance(w, Real):
-            weights = np.broadcast_to(np.float64(w), rows)
-            different = weights[:1]
+            different = np.array([w], dtype=np.float64)
+            weights = np.ndarray(rows, np.float64, different, strides=(0,))  # the same number for all rows
         else:
             try:
                 weights = np.ma.filled(np.ma.array(w, dtype=np.float64, copy=True), np.nan)

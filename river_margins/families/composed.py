@@ -4,11 +4,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from river import base
-from river.utils import dataframe
 
-from river_margins.core.batch import as_frame, frame_batch
 from river_margins.core.checks import not_negative, one_of
 from river_margins.core.described import Described
+from river_margins.core.frames import numbers_of
 from river_margins.core.learner import Learner
 from river_margins.families.parameter_types import Classes, ClassWeight, Rivals
 from river_margins.rules import PA1, PA2, PerceptronRule, Rule
@@ -123,10 +122,9 @@ class MarginClassifier(Described, Learner, base.MiniBatchClassifier):  # type: i
 
     def predict_proba_many(self, X: Any) -> Any:
         """Return `predict_proba_one` for the rows of a data frame, as a frame with one column for each class."""
-        frame = as_frame(X)
-        rows = self._predict_batch(frame_batch(frame), probabilities=True)
-        columns = {label: [row[label] for row in rows] for label in self.predict_proba_one({})}
-        return dataframe.to_native_frame(columns, like=frame)
+        numbers = numbers_of(X)
+        rows = self._predict_batch(numbers.batch(), probabilities=True)
+        return numbers.frame_of({label: [row[label] for row in rows] for label in self.predict_proba_one({})})
 
 
 class MarginRegressor(Described, Learner, base.MiniBatchRegressor):

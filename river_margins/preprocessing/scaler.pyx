@@ -2,7 +2,6 @@
 
 import numpy as np
 from river import base
-from river.utils import dataframe
 
 from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport INFINITY, isfinite, sqrt
@@ -19,8 +18,8 @@ from river_margins.core.round cimport Round
 from river_margins.core.transformed_row cimport TransformedRow, fill_row_from_step, offer_again
 from river_margins.preprocessing.rows cimport RowMaker, has_text
 
-from river_margins.core.batch import as_frame, frame_batch, frame_values
 from river_margins.core.checks import at_least_or_none
+from river_margins.core.frames import Numbers, numbers_of
 from river_margins.preprocessing.rows import FirstStep
 
 
@@ -205,7 +204,7 @@ cdef class RunningMoments(RowMaker):
         All values are checked before the first row is learned. Only learning shows that a variance leaves floating point:
         then the error names the row, and the rows before it are learned.
         """
-        cdef Batch batch = frame_batch(X)
+        cdef Batch batch = numbers_of(X).batch()
         cdef Row row
         cdef Py_ssize_t i = 0
         self.start_learning()
@@ -223,14 +222,13 @@ cdef class RunningMoments(RowMaker):
 
     def transform_many(self, X):
         """Scale the rows of a data frame, as a frame of the same library and with the same index."""
-        frame = as_frame(X)
-        cdef list columns = frame.columns
-        values = frame_values(frame)
+        numbers = numbers_of(X)
+        cdef list columns = numbers.names
         with Undisturbed(self):
             means = np.array([self.moments_of(column).mean for column in columns])
             variances = np.array([self.moments_of(column).variance for column in columns])
         with np.errstate(over="ignore", invalid="ignore"):
-            scaled = values - means
+            scaled = numbers.values - means
             if self.divide:
                 scaled /= np.sqrt(np.where(variances > 0.0, variances, INFINITY))
                 scaled[:, variances <= 0.0] = 0.0  # and not -0.0
@@ -238,9 +236,8 @@ cdef class RunningMoments(RowMaker):
                     np.clip(scaled, -self.most, self.most, out=scaled)
             if not np.isfinite(scaled.sum(axis=1)).all():
                 self.refuse_scaled()
-        if not all([isinstance(column, str) for column in columns]):  # narwhals takes other names in this form only
-            return dataframe.to_native_frame({column: scaled[:, i] for i, column in enumerate(columns)}, like=frame)
-        return dataframe.to_native_frame(scaled, columns=columns, like=frame)
+        numbers = numbers.with_values(scaled)
+        return numbers if isinstance(X, Numbers) else numbers.as_frame()
 
     cdef Moments moments_of(self, object feature) except *:
         """Return the moments of a feature, zeros if it was never learned."""

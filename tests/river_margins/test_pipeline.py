@@ -1,12 +1,14 @@
 """The compiled pipeline does what River's does, to the last bit."""
 
 import copy
+import functools
 import math
 import pickle
 
 import pandas
+import polars
 import pytest
-from river import anomaly, compose, datasets, feature_selection, multiclass, preprocessing, stats, utils
+from river import anomaly, compose, datasets, feature_selection, linear_model, multiclass, preprocessing, stats, utils
 
 import river_margins as rm
 from river_margins.pipeline import Pipeline
@@ -289,6 +291,50 @@ def test_it_is_a_step_of_rivers_pipeline(steps):
     assert model.predict_one(x) is not None
 
 
+class Seeing(rm.PAClassifier):
+    """One that wants to see a frame."""
+
+    def learn_many(self, X, y):
+        assert isinstance(X, pandas.DataFrame | polars.DataFrame)
+        super().learn_many(X, y)
+
+    def predict_many(self, X):
+        assert isinstance(X, pandas.DataFrame | polars.DataFrame)
+        return super().predict_many(X)
+
+
+class Doubled(rm.StandardScaler):
+    def transform_many(self, X):
+        return 2.0 * super().transform_many(X)
+
+
+@pytest.mark.parametrize("library", [pandas, polars])
+@pytest.mark.parametrize(
+    "steps",
+    [
+        lambda: (rm.StandardScaler(), learner()),
+        lambda: (rm.StandardScaler(with_std=False), rm.StandardScaler(half_life=20), rm.AROWClassifier()),
+        lambda: (rm.StandardScaler(), Seeing(C=0.01)),
+        lambda: (Doubled(), learner()),
+        lambda: (rm.StandardScaler(), preprocessing.StandardScaler(), learner()),
+        lambda: (rm.StandardScaler(), linear_model.LogisticRegression()),
+    ],
+)
+def test_batches_teach_what_they_teach_rivers_pipeline(steps, library):
+    rivers, ours = compose.Pipeline(*steps()), Pipeline(*steps())
+    rows, labels = zip(*datasets.Phishing().take(90), strict=True)
+    frame, y = library.DataFrame(rows), library.Series(labels)
+    for part, given in ((frame[:40], y[:40]), (frame[40:], y[40:])):
+        for model in (rivers, ours):
+            model.learn_many(part, given)
+        for method in ("predict_many", "predict_proba_many", "transform_many"):
+            expected, found = getattr(rivers, method)(part), getattr(ours, method)(part)
+            assert type(found) is type(expected)
+            assert found.equals(expected)
+    for x in rows:
+        assert ours.predict_one(x) == rivers.predict_one(x)
+
+
 @pytest.mark.parametrize("last", [rm.AutoClassifier(), rm.Calibrated(rm.PAClassifier())])
 def test_a_batch_that_a_step_cannot_take_teaches_no_step(last):
     model = rm.StandardScaler() | last.clone()
@@ -363,3 +409,28 @@ def test_a_subclass_with_getattr_keeps_the_fast_route():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(compose.Pipeline, "learn_one", None)
         ours.learn_one({"a": 2.0}, False)
+
+
+def test_methods_of_a_user_are_given_the_frame():
+    """Also a function in the place of ours that says, as `functools.wraps` makes it do, that it is of our module."""
+    given = []
+
+    def watched(method):
+        @functools.wraps(method)
+        def watching(self, X):
+            given.append(type(X))
+            return method(self, X)
+
+        return watching
+
+    class Scaler(rm.StandardScaler):
+        transform_many = watched(rm.StandardScaler.transform_many)
+
+    class OwnPipeline(type(rm.StandardScaler() | rm.PAClassifier())):
+        _transform_many = watched(compose.Pipeline._transform_many)
+
+    X = pandas.DataFrame({"a": [1.0, 2.0]})
+    for model in (Scaler() | rm.PAClassifier(), OwnPipeline(rm.StandardScaler(), rm.PAClassifier())):
+        model.learn_many(X, [True, False])
+        model.predict_many(X)
+    assert given == [pandas.DataFrame] * 3

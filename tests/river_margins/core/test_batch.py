@@ -14,6 +14,7 @@ import scipy.sparse
 from river import compose, preprocessing
 
 import river_margins as rm
+from river_margins.core.frames import as_frame, numbers_of_any, numbers_of_pandas, numbers_of_polars
 from tests.helpers.cases import case
 from tests.helpers.rounds import labels_of, not_labels_of, state, takes_no_negatives, trained
 from tests.learners import FORMS, LEARNERS, forms
@@ -170,12 +171,92 @@ def test_any_frame_is_its_rows(form):
             assert predicted.tolist() == expected
 
 
+SHORT = pd.DataFrame({"a": [0, 1, 1, 0], "b": [1, 0, 1, 1]})
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        *(SHORT.astype(kind) for kind in ("float32", "uint8", "bool", "Int64", "double[pyarrow]")),
+        SHORT.assign(
+            c=[2**63 - 1, -(2**63), 2**53 + 1, 0], d=[2.0**-1074, -0.0, 1e308, 0.1], e=[True, False, True, False]
+        ),
+        SHORT.assign(c=np.array([2**64 - 1, 0, 1, 2**53 + 1], dtype="uint64")),
+        SHORT.set_axis([2, 1], axis=1).set_index(pd.Index(["x", "y", "x", "z"], name="place")),
+        SHORT.set_axis(pd.MultiIndex.from_tuples([("a", 1), ("b", 2)]), axis=1),
+        SHORT[:0],
+        SHORT[[]],
+    ],
+)
+def test_a_frame_of_pandas_is_what_narwhals_makes_of_it(frame):
+    directly, wrapped = numbers_of_pandas(frame), numbers_of_any(as_frame(frame))
+    assert directly is not None
+    assert (directly.names, directly.values.shape) == (wrapped.names, wrapped.values.shape)
+    assert directly.values.tobytes() == wrapped.values.tobytes()
+    for numbers in (directly, wrapped):
+        expected = pd.DataFrame(directly.values, frame.index, frame.columns)
+        pd.testing.assert_frame_equal(numbers.as_frame(), expected, check_column_type=False)
+    for one in (True, 2, 0.5, "ham", ("a", 1)):
+        pd.testing.assert_series_equal(directly.series_of([one] * len(frame)), wrapped.series_of([one] * len(frame)))
+        pd.testing.assert_frame_equal(*(numbers.frame_of({one: [0.5] * len(frame)}) for numbers in (directly, wrapped)))
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        *(
+            polars.from_pandas(SHORT).cast(kind)
+            for kind in (polars.Float32, polars.UInt8, polars.Boolean, polars.Decimal(9, 2))
+        ),
+        polars.DataFrame(
+            {"a": [1, None, 3], "b": [2**63 - 1, 0, -1], "c": [0.5, None, -0.0], "d": [True, None, False]}
+        ),
+        polars.DataFrame(
+            {"a": [1.0, 2.0], "b": [3.0, 4.0]}
+        ),  # as many rows as columns, which can be taken for each other
+        polars.DataFrame({"a": [1.0]}),
+        polars.DataFrame({"a": [], "b": []}, schema_overrides={"a": polars.Int64, "b": polars.Boolean}),
+        polars.DataFrame(),
+    ],
+)
+def test_a_frame_of_polars_is_what_narwhals_makes_of_it(frame):
+    directly, wrapped = numbers_of_polars(frame), numbers_of_any(as_frame(frame))
+    assert directly is not None
+    assert (directly.names, directly.values.shape) == (wrapped.names, wrapped.values.shape)
+    assert directly.values.tobytes() == wrapped.values.tobytes()
+    expected = polars.DataFrame(dict(zip(frame.columns, directly.values.T, strict=True)))
+    assert directly.as_frame().equals(expected) and wrapped.as_frame().equals(expected)
+    for one in (True, 2, 0.5, "ham"):
+        found, same = (numbers.series_of([one] * len(frame)) for numbers in (directly, wrapped))
+        assert found.equals(same, check_dtypes=True)
+        found, same = (numbers.frame_of({one: [0.5] * len(frame)}) for numbers in (directly, wrapped))
+        assert found.equals(same) and found.schema == same.schema
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        SHORT.set_axis(["a", "a"], axis=1),
+        SHORT.assign(b="1"),
+        SHORT.assign(b=pd.Timestamp(0)),
+        SHORT.astype("category"),
+        SHORT.astype("object"),
+        *(
+            polars.DataFrame({"a": [1.0, 2.0], "b": kind})
+            for kind in (["1", "2"], [[1.0], [2.0]], [pd.Timestamp(0)] * 2)
+        ),
+        [[1.0]],
+    ],
+)
+def test_other_frames_are_left_to_narwhals(frame):
+    assert numbers_of_pandas(frame) is None and numbers_of_polars(frame) is None
+
+
 @pytest.mark.parametrize("kind", ["int8", "int64", "uint16", "bool", "Int64", "boolean"])
 def test_whole_numbers_and_bools_are_numbers(kind):
-    frame = pd.DataFrame({"a": [0, 1, 1, 0], "b": [1, 0, 1, 1]})
     plain, other = rm.PAClassifier(), rm.PAClassifier()
-    plain.learn_many(frame.astype(float), [True, False, True, False])
-    other.learn_many(frame.astype(kind), [True, False, True, False])
+    plain.learn_many(SHORT.astype(float), [True, False, True, False])
+    other.learn_many(SHORT.astype(kind), [True, False, True, False])
     assert state(plain) == state(other)
 
 
@@ -528,3 +609,12 @@ def test_a_lazy_frame_is_to_be_collected():
         model.learn_many(frame, [True, False])
     model.learn_many(frame.collect(), [True, False])
     assert model.n_seen == 2
+
+
+def test_a_polars_frame_with_a_namespace_called_index(monkeypatch):
+    monkeypatch.setattr(polars.DataFrame, "index", property(lambda frame: 7), raising=False)
+    X = polars.DataFrame({"a": [1.0, 2.0]})
+    assert rm.StandardScaler().transform_many(X).equals(polars.DataFrame({"a": [0.0, 0.0]}))
+    assert rm.PARegressor().predict_many(X).to_list() == [0.0, 0.0]
+    with pytest.raises(ValueError, match="row 0, column 'a' is nan"):
+        rm.PARegressor().predict_many(polars.DataFrame({"a": [float("nan")]}))

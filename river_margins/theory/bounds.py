@@ -6,9 +6,12 @@ many classes, `longest` is √2 times the length of the longest example, and `si
 """
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+
+from river_margins.core.checks import whole
 
 __all__ = [
     "adaline_squares",
@@ -86,7 +89,7 @@ def margin_perceptron_updates(longest: float, size: float, margin: float, lr: fl
     >>> margin_perceptron_updates(1.0, 2.0, margin=0.5, lr=0.5)
     12.0
     """
-    return size**2 * (longest**2 + 2 * margin / lr)
+    return size**2 * (longest**2 + 2 * _at_least("margin", 0, margin) / _above("lr", 0, lr))
 
 
 def batch_perceptron_epochs(count: int, longest: float, size: float) -> float:
@@ -120,7 +123,7 @@ def pnorm_mistakes(longest: float, size: float, p: float) -> float:
     >>> pnorm_mistakes(1.0, 2.0, p=3)
     8.0
     """
-    return (p - 1) * (longest * size) ** 2
+    return (_above("p", 1, p) - 1) * (longest * size) ** 2
 
 
 # ------------------------------------------------------------------------------------------ passive-aggressive
@@ -145,7 +148,7 @@ def pa1_mistakes(longest: float, size: float, loss: float, C: float) -> float:
     >>> pa1_mistakes(2.0, 1.0, loss=3.0, C=0.5)
     16.0
     """
-    return max(longest**2, 1 / C) * 2 * svm_objective(size, loss, C)
+    return max(longest**2, 1 / _above("C", 0, C)) * 2 * svm_objective(size, loss, C)
 
 
 def svm_objective(size: float, loss: float, C: float) -> float:
@@ -168,7 +171,7 @@ def pa2_squares(longest: float, size: float, squares: float, C: float) -> float:
     >>> pa2_squares(1.0, 2.0, squares=4.0, C=0.5)
     16.0
     """
-    return (longest**2 + 0.5 / C) * (size**2 + 2 * C * squares)
+    return (longest**2 + 0.5 / _above("C", 0, C)) * (size**2 + 2 * C * squares)
 
 
 # ---------------------------------------------------------------------------------------------------- gradients
@@ -182,7 +185,7 @@ def adaline_squares(longest: float, size: float, squares: float, lr: float) -> f
     >>> adaline_squares(1.0, 1.0, squares=3.0, lr=0.5)
     10.0
     """
-    if not lr * longest**2 < 1:
+    if not _above("lr", 0, lr) * longest**2 < 1:
         raise ValueError(f"`lr` must be below 1/R², {1 / longest**2}, not {lr}")
     return (squares + size**2 / lr) / (1 - lr * longest**2)
 
@@ -195,7 +198,7 @@ def gradient_regret(size: float, squares: float, lr: float) -> float:
     >>> gradient_regret(2.0, squares=8.0, lr=0.5)
     6.0
     """
-    return size**2 / (2 * lr) + lr / 2 * squares
+    return size**2 / (2 * _above("lr", 0, lr)) + lr / 2 * squares
 
 
 def projected_gradient_regret(longest: float, radius: float, lr: float, rounds: int) -> float:
@@ -206,7 +209,7 @@ def projected_gradient_regret(longest: float, radius: float, lr: float, rounds: 
     >>> projected_gradient_regret(1.0, radius=1.0, lr=2.0, rounds=4)
     6.0
     """
-    return math.sqrt(rounds) * ((2 * radius) ** 2 / (2 * lr) + lr * longest**2)
+    return math.sqrt(rounds) * ((2 * radius) ** 2 / (2 * _above("lr", 0, lr)) + lr * longest**2)
 
 
 def pegasos_regret(longest: float, lam: float, rounds: int) -> float:
@@ -217,7 +220,7 @@ def pegasos_regret(longest: float, lam: float, rounds: int) -> float:
     >>> pegasos_regret(1.0, lam=1.0, rounds=1)
     2.0
     """
-    return (math.sqrt(lam) + longest) ** 2 * (1 + math.log(max(rounds, 1))) / (2 * lam)
+    return (math.sqrt(_above("lam", 0, lam)) + longest) ** 2 * (1 + math.log(max(rounds, 1))) / (2 * lam)
 
 
 # ----------------------------------------------------------------------------------------------- maximum margin
@@ -231,6 +234,7 @@ def alma_updates(margin: float, alpha: float, p: float = 2.0) -> float:
     >>> alma_updates(0.5, alpha=1.0)
     12.0
     """
+    p, margin, alpha = _above("p", 1, p), _above("margin", 0, margin), _above("alpha", 0, alpha)
     return 2 * (p - 1) / margin**2 * (2 / alpha - 1) ** 2 + 8 / alpha - 4
 
 
@@ -277,7 +281,7 @@ def narow_mistakes(
 
 def _log_volume(eigenvalues: ArrayLike, a: float) -> float:
     """Return ln det(I + X'X/a), exact also if it is nearly 0."""
-    return float(np.log1p(np.maximum(np.asarray(eigenvalues, dtype=float), 0.0) / a).sum())
+    return float(np.log1p(np.maximum(np.asarray(eigenvalues, dtype=float), 0.0) / _above("a", 0, a)).sum())
 
 
 def ellipsoid_mistakes(dimension: int, size: float) -> float:
@@ -316,7 +320,7 @@ def randomized_sampler_mistakes(longest: float, size: float, b: float) -> float:
     >>> randomized_sampler_mistakes(1.0, 2.0, b=0.5)
     4.0
     """
-    return size**2 * (2 * b + longest**2) ** 2 / (8 * b)
+    return size**2 * (2 * _above("b", 0, b) + longest**2) ** 2 / (8 * b)
 
 
 def randomized_budget_mistakes(size: float, loss: float, budget: int, way: float = 0.0) -> float:
@@ -438,7 +442,7 @@ def consistent_mistakes(concepts: int) -> int:
     >>> consistent_mistakes(8)
     7
     """
-    return concepts - 1
+    return _at_least("concepts", 1, concepts) - 1
 
 
 def halving_mistakes(concepts: int) -> int:
@@ -447,7 +451,7 @@ def halving_mistakes(concepts: int) -> int:
     >>> halving_mistakes(8), halving_mistakes(9)
     (3, 3)
     """
-    return concepts.bit_length() - 1
+    return whole("concepts", concepts, 1).bit_length() - 1
 
 
 def elimination_mistakes(features: int) -> int:
@@ -467,6 +471,7 @@ def pac_sample_size(mistakes: int, epsilon: float, delta: float) -> float:
     >>> round(pac_sample_size(0, epsilon=0.1, delta=2 / math.e), 9)
     10.0
     """
+    epsilon, delta = _share("epsilon", epsilon), _share("delta", delta)
     return (mistakes + 1) / epsilon * ((mistakes + 2) * math.log(2) / 2 + math.log(1 / delta))
 
 
@@ -478,9 +483,10 @@ def hedge_regret(experts: int, rounds: int, eta: float | None = None) -> float:
     >>> hedge_regret(1, rounds=16, eta=0.5)
     1.0
     """
+    log = math.log(_at_least("experts", 1, experts))
     if eta is None:
-        return math.sqrt(rounds * math.log(experts) / 2)
-    return math.log(experts) / eta + eta * rounds / 8
+        return math.sqrt(rounds * log / 2)
+    return log / _above("eta", 0, eta) + eta * rounds / 8
 
 
 def hedge_anytime_regret(experts: int, rounds: int) -> float:
@@ -491,7 +497,7 @@ def hedge_anytime_regret(experts: int, rounds: int) -> float:
     >>> hedge_anytime_regret(1, rounds=16)
     0.0
     """
-    log = math.log(experts)
+    log = math.log(_at_least("experts", 1, experts))
     return 2 * math.sqrt(rounds * log / 2) + math.sqrt(log / 8)
 
 
@@ -503,4 +509,28 @@ def hedge_loss(experts: int, best: float, eta: float) -> float:
     >>> round(hedge_loss(1, best=math.e - 1, eta=1.0), 9) == round(math.e, 9)
     True
     """
-    return (eta * best + math.log(experts)) / (1 - math.exp(-eta))
+    return (_above("eta", 0, eta) * best + math.log(_at_least("experts", 1, experts))) / (1 - math.exp(-eta))
+
+
+# ---------------------------------------------------------------------------------------------------- parameters
+
+
+def _above(name: str, least: float, value: Any) -> Any:
+    """Return a parameter, a number or an array of them, if it is above `least`."""
+    if not np.all(np.asarray(value) > least):
+        raise ValueError(f"`{name}` must be above {least}, not {value!r}")
+    return value
+
+
+def _at_least(name: str, least: float, value: Any) -> Any:
+    """Return a parameter, a number or an array of them, if it is not below `least`."""
+    if not np.all(np.asarray(value) >= least):
+        raise ValueError(f"`{name}` must be at least {least}, not {value!r}")
+    return value
+
+
+def _share(name: str, value: float) -> float:
+    """Return a parameter if it is above 0 and at most 1."""
+    if not 0 < value <= 1:
+        raise ValueError(f"`{name}` must be above 0 and at most 1, not {value!r}")
+    return value

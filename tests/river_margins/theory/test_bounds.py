@@ -44,6 +44,36 @@ def test_they_agree_where_one_is_a_case_of_another():
     assert bounds.hedge_regret(7, 90) < math.sqrt(90 * math.log(7))
 
 
+@pytest.mark.parametrize(
+    ("function", "given", "name"),
+    [
+        ("margin_perceptron_updates", (1.0, 2.0, 1.0, 0.0), "lr"), ("pnorm_mistakes", (1.0, 2.0, 0.5), "p"),
+        ("pa1_mistakes", (1.0, 2.0, 1.0, -1.0), "C"), ("pa2_squares", (1.0, 2.0, 1.0, 0.0), "C"),
+        ("adaline_squares", (1.0, 2.0, 1.0, -1.0), "lr"), ("gradient_regret", (2.0, 1.0, -1.0), "lr"),
+        ("projected_gradient_regret", (1.0, 2.0, 0.0, 9), "lr"), ("pegasos_regret", (1.0, 0.0, 9), "lam"),
+        ("alma_updates", (0.0, 0.5), "margin"), ("alma_updates", (0.5, 0.0), "alpha"),
+        ("second_order_mistakes", (1.0, 2.0, 3.0, [1.0], 0.0), "a"),
+        ("randomized_sampler_mistakes", (1.0, 2.0, 0.0), "b"), ("consistent_mistakes", (0,), "concepts"),
+        ("halving_mistakes", (-5,), "concepts"), ("halving_mistakes", (8.0,), "concepts"),
+        ("pac_sample_size", (3, 0.0, 0.1), "epsilon"), ("pac_sample_size", (3, 0.1, 100), "delta"),
+        ("hedge_regret", (4, 9, -1.0), "eta"), ("hedge_regret", (0, 9), "experts"),
+        ("hedge_anytime_regret", (0, 9), "experts"), ("hedge_loss", (4, 3.0, 0.0), "eta"),
+    ],
+)  # fmt: skip
+def test_a_parameter_that_no_learner_has_is_refused(function, given, name):
+    """Not answered with a number below 0, or with an error of the arithmetic."""
+    with pytest.raises(ValueError, match=f"`{name}` must be"):
+        getattr(bounds, function)(*given)
+
+
+def test_numbers_of_numpy_are_taken():
+    assert [bounds.halving_mistakes(count) for count in 2 ** np.arange(4)] == [0, 1, 2, 3]
+    rates = np.array([0.5, 2.0])
+    assert bounds.hedge_regret(1, 16, rates).tolist() == [1.0, 4.0]  # eta·rounds/8, as for a plot
+    with pytest.raises(ValueError, match="`eta` must be above 0"):
+        bounds.hedge_regret(1, 16, rates - 1.0)
+
+
 class Frozen(rm.Rule):
     """Never moves."""
 

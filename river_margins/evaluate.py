@@ -1,6 +1,6 @@
 """Progressive validation, in one call of the model for each example."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
 from river import base, evaluate
@@ -41,7 +41,8 @@ def progressive(dataset: Iterable[Any], model: Any, metric: Given) -> Given:
         If the metric is not for this kind of model, or the model refuses an example. Model and metric then have learned
         and measured the examples before it.
     TypeError
-        If an argument is a class instead of an object of it, the metric a text, or the data set a frame or an array.
+        If an argument is a class instead of an object of it, the metric or the data set a text, or the data set a
+        frame, an array or a list of examples without labels.
 
     Examples
     --------
@@ -69,6 +70,12 @@ def _refuse_mistaken(dataset: Any, model: Any, metric: Any) -> None:
     for name, given in (("dataset", dataset), ("model", model), ("metric", metric)):
         if isinstance(given, type):
             raise TypeError(f"`{name}` is the class {given.__name__}, and an object is needed: {given.__name__}()")
+    if isinstance(dataset, str):
+        raise TypeError(f"`dataset` is the text {dataset!r}, and a data set is needed, such as datasets.Phishing()")
+    if isinstance(dataset, list | tuple) and dataset and isinstance(dataset[0], Mapping):
+        raise TypeError(
+            "`dataset` must yield pairs of an example and its label, as in zip(examples, labels), not examples"
+        )
     if not hasattr(metric, "works_with"):
         raise TypeError(f"`metric` must be a metric of River, such as metrics.Accuracy(), not {metric!r}")
     # a shuffled array, or a column, of pairs is a data set

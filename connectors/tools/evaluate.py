@@ -5,10 +5,9 @@ processed, or that has no label, leaves the model as it was and is counted.
 """
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
-
-from river import datasets, stream
 
 from connectors.config import Config, FileConfig
 from connectors.config.files_schema import FORMATS, STANDARD, is_file
@@ -82,8 +81,8 @@ def measure(result: Result, source: "Source", delay: int | None = None) -> Itera
     watch = model.watch
     # the example with its probabilities, by its number, until its label is known
     pending: dict[int, tuple[Record, Any]] = {}
-    for number, features, label, *weight in stream.simulate_qa(_labelled(result, source), None, delay, copy=False):
-        record = Record.of_example(features, label, **(weight[0] if weight else {}))
+    for number, features, label, given in _asked_and_answered(_labelled(result, source), delay):
+        record = Record.of_example(features, label, **given)
         try:
             if label is None:  # the example comes first, and its label in a later round
                 model.predict(record)
@@ -120,6 +119,23 @@ def _labelled(result: Result, source: "FileSource | DataSet") -> Iterator[Any]:
             result.unlabelled += 1
         else:
             yield record.features, record.label, {"w": record.weight, "source": record.source}
+
+
+def _asked_and_answered(examples: Iterable[Any], delay: int | None) -> Iterator[tuple[int, Any, Any, Any]]:
+    """Yield each example with its number, first without its label, and with it when that becomes known.
+
+    As River's `stream.simulate_qa`. To import that takes a second where scikit-learn is installed: more than the rest.
+    """
+    waiting: deque[tuple[int, Any, Any, Any]] = deque()
+    for number, (features, label, given) in enumerate(examples):
+        while waiting and delay is not None and waiting[0][0] + delay <= number:
+            yield waiting.popleft()
+        yield number, features, None, given
+        if delay is None:
+            yield number, features, label, given
+        else:
+            waiting.append((number, features, label, given))
+    yield from waiting
 
 
 class FileSource:
@@ -166,6 +182,8 @@ class DataSet:
     """The examples of one of River's data sets."""
 
     def __init__(self, config: Config | FileConfig, name: str) -> None:
+        from river import datasets  # only here: it imports scikit-learn, where that is installed
+
         known = river_names.classes_of(datasets, datasets.base.Dataset)
         self.name, self._data = river_names.make(name, known, "data set")
         self.total, self.done = self._data.n_samples, 0

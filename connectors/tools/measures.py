@@ -1,9 +1,12 @@
-"""River's metrics for an evaluation, and the labels that metrics, such as F1, and weights of classes name."""
+"""River's metrics for an evaluation, and the labels that metrics, such as F1, and weights of classes name.
+
+Only functions import River's metrics, and with them SciPy's statistics: `produce` needs neither.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from river import base, metrics
+from river import base
 
 from connectors.errors import ConfigError
 from connectors.tools import river_names
@@ -38,11 +41,15 @@ def is_number(metric: Any) -> bool:
 
 def _known() -> dict[str, type]:
     """Return River's metrics by their names, without those for clusters."""
+    from river import metrics
+
     found = river_names.classes_of(metrics, metrics.base.Metric)
     return {name: kind for name, kind in found.items() if not issubclass(kind, metrics.base.ClusteringMetric)}
 
 
 def _build(kind: Any, pos_val: Any = True, **parameters: Any) -> Any:
+    from river import metrics
+
     if pos_val is True:
         return kind(**parameters)
     if not issubclass(kind, metrics.base.BinaryMetric):
@@ -62,6 +69,7 @@ class OfLabel:
     pos_val
         The label that is the positive one.
 
+    >>> from river import metrics
     >>> f1 = OfLabel(metrics.F1(), "yes")
     >>> for label, prediction in [("yes", "yes"), ("no", "yes"), ("yes", None)]:
     ...     f1.update(label, prediction)
@@ -103,7 +111,9 @@ class NamedLabels:
     """
 
     def __init__(self, found: dict[str, Any], class_weight: Any = None) -> None:
-        kinds = metrics.base.BinaryMetric, OfLabel
+        from river.metrics.base import BinaryMetric
+
+        kinds = BinaryMetric, OfLabel
         binary = {name: metric for name, metric in found.items() if isinstance(metric, kinds)}
         self._missing = {name: getattr(metric, "pos_val", True) for name, metric in binary.items()}  # LogLoss has none
         self._weighted = set(class_weight) if isinstance(class_weight, Mapping) else set()

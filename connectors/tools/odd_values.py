@@ -4,14 +4,17 @@ import re
 import zlib
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
 from connectors.files.csv_rows import FOREIGN_NUMBER
+from river_margins.pipeline import within
 
 MANY = 20  # different texts of a kind: what a measurement gives, and a category seldom has
 LEAST, NEARLY_ALL = 100, 0.9  # texts of a feature, or labels; and the share of these texts that comes first
 REMEMBERED = 1000  # texts of a feature, features, or labels
+EARLY = 10_000  # examples that are looked at for numbers that never vary
 SHOWN = 40  # characters of a text
 LARGE = 20  # examples of a label; with fewer of each, many labels are numbers, ids or texts, and no classes
 ALIKE = 3  # groups of labels that are told
@@ -68,8 +71,17 @@ def _checksum(key: str | int) -> int:
     return zlib.crc32(key.encode(errors="replace")) if isinstance(key, str) else key
 
 
+@dataclass
+class _Number:
+    """The first number of a feature, how often it came, and whether there was another one."""
+
+    first: float
+    count: int = 1
+    varies: bool = False
+
+
 class OddFeatures:
-    """Looks for features whose texts are no categories.
+    """Looks for features whose texts are no categories, and for numbers of which a scaler makes 0.
 
     Parameters
     ----------
@@ -80,10 +92,15 @@ class OddFeatures:
     def __init__(self, words: Iterable[str] = ()) -> None:
         self._words = frozenset(words)
         self._found: dict[str, _Texts] = {}
+        self._examples = 0
+        self._numbers: dict[str, _Number] = {}
 
     def see(self, features: dict[str, Any]) -> None:
         """Note the features of an example."""
         found = self._found
+        if self._examples < EARLY:
+            self._examples += 1
+            self._see_numbers(features)
         for name, value in features.items():
             if type(value) is str:
                 if name in found:
@@ -97,10 +114,44 @@ class OddFeatures:
             elif found and name in found and type(value) in (int, float):
                 found[name].has_numbers = True
 
+    def _see_numbers(self, features: dict[str, Any]) -> None:
+        numbers = self._numbers
+        for name, value in features.items():
+            if type(value) not in (bool, int, float):
+                continue
+            if name not in numbers:
+                if len(numbers) < REMEMBERED:
+                    numbers[name] = _Number(value)
+            elif value == numbers[name].first:
+                numbers[name].count += 1
+            else:
+                numbers[name].varies = True
+
     def warnings(self, learner: Any) -> list[str]:
         """Return a sentence for each odd feature that reaches the last step of the learner."""
         said = ((name, _sentence(name, texts)) for name, texts in self._found.items())
-        return sorted(text for name, text in said if text and _reaches(learner, self._found[name].record, name))
+        odd = sorted(text for name, text in said if text and _reaches(learner, self._found[name].record, name))
+        return odd + self._zeros(learner)
+
+    def _zeros(self, learner: Any) -> list[str]:
+        """Say so if a scaler makes 0 of features that are the same wherever they occur, such as tags that are 1."""
+        zeros = [
+            (name, number.first)
+            for name, number in self._numbers.items()
+            if not number.varies
+            and MANY <= number.count <= self._examples - MANY
+            and _is_made_0(learner, name, number.first)
+        ]
+        if not zeros or not any(type(step).__name__.endswith("Scaler") for step in within(learner)):
+            return []
+        (name, value), others = zeros[0], len(zeros) - 1
+        these = f"the feature `{name}` is {value!r} wherever it occurs"
+        if others:
+            these += f", and {others:,} more never {'vary' if others > 1 else 'varies'}, either"
+        return [
+            f"{these}: the scaler makes 0 of {'them' if others else 'it'}, which teaches nothing: leave the scaler "
+            "out, or write 0 where the feature is missing"
+        ]
 
 
 def _sentence(name: str, texts: _Texts) -> str:
@@ -138,6 +189,16 @@ def _reaches(learner: Any, features: dict[str, Any], name: str) -> bool:
         return bool(learner.transform_one(dict(features)) != learner.transform_one(others))
     except Exception:  # a step that needs the feature
         return True
+
+
+def _is_made_0(learner: Any, name: str, value: Any) -> bool:
+    """Whether the steps before the last one make 0 of a feature that is not 0."""
+    if not value or not hasattr(learner, "transform_one"):
+        return False
+    try:
+        return bool(learner.transform_one({name: value}).get(name) == 0)
+    except Exception:  # a step that needs other features
+        return False
 
 
 class OddLabels:

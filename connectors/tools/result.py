@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from river import base
-from river.metrics.base import BinaryMetric
 
 from connectors.config import Config, FileConfig
 from connectors.config.learner import last_step
@@ -123,6 +122,8 @@ class Result:
 
     def _why_not(self, metric: Any, label: Any, said: Any, error: Exception) -> str:
         """Say which metric cannot measure, and for text labels of a metric of two, how to name the positive one."""
+        from river.metrics.base import BinaryMetric  # only here: `produce` imports this module, and needs no metrics
+
         name = next(name for name, each in self.metrics.items() if each is metric)
         why = f"the metric `{name}` cannot measure the prediction {said!r} of {label!r}: {error}"
         if isinstance(label, str) and isinstance(metric, BinaryMetric):

@@ -1,13 +1,14 @@
 """The page of the learners is the one that its generator writes, and has every learner once."""
 
 import inspect
+import math
 import random
 import re
 from collections.abc import Iterator
 from types import ModuleType
 
 import pytest
-from river import drift, metrics
+from river import datasets, drift, metrics
 
 import river_margins as rm
 from connectors.config import catalogue
@@ -120,6 +121,29 @@ def test_a_scaler_remembers_a_huge_value():
     """The page says so, for learners that go on without a scaler."""
     assert late_errors(rm.PAClassifier(), 10_000.0, True) < 0.05
     assert late_errors(rm.StandardScaler() | rm.PAClassifier(), 10_000.0, True) > 0.2
+
+
+def months():
+    for x, y in datasets.AirlinePassengers():
+        yield {i: math.exp(-((x["month"].month - i) ** 2)) for i in range(1, 13)}, y
+
+
+def test_a_prediction_behind_a_scaler_has_no_limit():
+    """After January and February the feature of March has next to no variance."""
+    assert "above 100 million, and no label is above 622" in " ".join(PAGE.read_text().split())
+    assert max(y for _, y in months()) == 622
+    for kind in (rm.PARegressor, rm.AROWRegressor, rm.OGDRegressor):
+        model, predictions = rm.StandardScaler() | kind(), []
+        for x, y in months():
+            predictions.append(model.predict_one(x))
+            model.learn_one(x, y)
+        assert abs(predictions[2]) > 1e8, kind
+    model, least, largest = rm.StandardScaler() | rm.AutoRegressor(), 0.0, 0.0
+    for n, (x, y) in enumerate(months()):
+        width = largest - least
+        assert least - width <= model.predict_one(x) <= largest + width
+        least, largest = min(least, y) if n else y, max(largest, y)
+        model.learn_one(x, y)
 
 
 def late_error_of_numbers(model, huge):

@@ -120,8 +120,10 @@ def test_what_comes_beside_an_example_is_for_predicting_too():
         ({"metric": "Accuracy"}, "`metric` must be a metric of River, such as metrics.Accuracy(), not 'Accuracy'"),
         ({"dataset": pandas.DataFrame({"a": [1.0], "b": [2.0]})}, "DataFrame does not: river.stream.iter_frame"),
         ({"dataset": numpy.ones((2, 2))}, "ndarray does not"),
+        ({"dataset": "Phishing"}, "`dataset` is the text 'Phishing', and a data set is needed"),
+        ({"dataset": [{"a": 1.0}]}, "as in zip(examples, labels), not examples"),
     ],
-    ids=["model", "metric", "dataset", "text", "frame", "array"],
+    ids=["model", "metric", "dataset", "text", "frame", "array", "name", "no labels"],
 )
 def test_arguments_that_are_mistaken_are_named(changes, sentence):
     arguments = {"dataset": datasets.Phishing(), "model": rm.PAClassifier(), "metric": metrics.Accuracy()}

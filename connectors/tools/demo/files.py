@@ -11,7 +11,6 @@ import time
 
 from rich.console import Console
 from rich.table import Table
-from river import datasets
 
 from connectors import config
 from connectors.tools import referee
@@ -108,6 +107,8 @@ class Stage:
 
 def write_input(path: pathlib.Path) -> int:
     """Write River's Phishing stream several times over, and return the number of records."""
+    from river import datasets  # only here, see tests/connectors/cli/test_imports.py
+
     stream = list(datasets.Phishing())
     with path.open("w") as file:
         for turn in range(PASSES):

@@ -20,7 +20,6 @@ from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.errors import KafkaError
 from rich.console import Console
 from rich.table import Table
-from river import datasets
 
 from connectors import config
 from connectors.errors import ConnectorError, StartError
@@ -78,6 +77,8 @@ class Feed:
     """Sends the stream at a steady rate."""
 
     def __init__(self, settings: config.Config) -> None:
+        from river import datasets  # only here, see tests/connectors/cli/test_imports.py
+
         stream = list(datasets.Phishing())
         self._records = [
             {"id": f"site-{turn}-{number}", **features, "is_phishing": label}

@@ -29,6 +29,8 @@ EXAMPLE = ROOT / "deploy" / "examples" / "phishing.yaml"
 
 @pytest.fixture
 def command(tmp_path):
+    """Runs a command in a process of its own, which begins with half a second of imports."""
+
     def command(*arguments, **environment):
         environment = {**os.environ, "COLUMNS": "200", "NO_COLOR": "1", **environment}
         line = [sys.executable, "-m", "connectors", *map(str, arguments)]
@@ -39,8 +41,26 @@ def command(tmp_path):
     return command
 
 
-def test_the_version_names_the_packages_that_decide_what_happens(command):
-    shown = command("--version")
+@pytest.fixture
+def command_here(tmp_path, monkeypatch, capfd):
+    """Runs a command in this process: one that changes nothing of its process but what `log` undoes."""
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.chdir(tmp_path)
+
+    def command(*arguments):
+        line = ["river-margins", *map(str, arguments)]
+        monkeypatch.setattr(sys, "argv", line)
+        capfd.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        return subprocess.CompletedProcess(line, ended.value.code, *capfd.readouterr())
+
+    return command
+
+
+def test_the_version_names_the_packages_that_decide_what_happens(command_here):
+    shown = command_here("--version")
     assert shown.returncode == 0
     packages = "".join(f", {name} {importlib.metadata.version(name)}" for name in ("river", "kafka-python"))
     assert shown.stdout.startswith(
@@ -54,8 +74,8 @@ def test_the_command_as_a_module(tmp_path):
     assert shown.stdout.startswith("river-margins ")
 
 
-def test_help_names_the_commands_and_every_exit_code(command):
-    shown = command("--help")
+def test_help_names_the_commands_and_every_exit_code(command_here):
+    shown = command_here("--help")
     assert shown.returncode == 0
     names = "run lint explain schema evaluate learners topics produce tail replay-rejects kafka demo"
     for name in names.split():
@@ -69,8 +89,8 @@ def test_exit_codes_are_all_different():
     assert len(kinds) == len(errors.exit_codes())
 
 
-def test_lint_of_a_good_file(command):
-    shown = command("lint", EXAMPLE)
+def test_lint_of_a_good_file(command_here):
+    shown = command_here("lint", EXAMPLE)
     assert (shown.returncode, shown.stdout, shown.stderr) == (0, f"{EXAMPLE}: ok\n", "")
 
 
@@ -106,19 +126,19 @@ def test_help_names_the_defaults(arguments, default):
     assert f"[default: {default}]" in shown.output
 
 
-def test_schema(command):
-    of_files = json.loads(command("schema").stdout)
+def test_schema(command_here):
+    of_files = json.loads(command_here("schema").stdout)
     jsonschema.validate(yaml.safe_load(EXAMPLE.read_text()), of_files)
-    of_output = json.loads(command("schema", EXAMPLE, "output").stdout)
+    of_output = json.loads(command_here("schema", EXAMPLE, "output").stdout)
     assert "Output of the processor phishing" in of_output["title"]
-    refused = command("schema", EXAMPLE, "input")
+    refused = command_here("schema", EXAMPLE, "input")
     assert refused.returncode == 2 and "'output'" in refused.stderr
 
 
-def test_lint_of_a_bad_file(command, tmp_path):
+def test_lint_of_a_bad_file(command_here, tmp_path):
     bad = tmp_path / "bad.yaml"
     bad.write_text(EXAMPLE.read_text().replace("guarantee: exactly_once", "garantee: 1").replace("label:", "labl:"))
-    shown = command("lint", bad)
+    shown = command_here("lint", bad)
     assert (shown.returncode, shown.stderr) == (2, "")
     first, second = shown.stdout.splitlines()
     assert first == f"{bad}:12:3: unknown key `record.labl`, did you mean `label`?"
@@ -247,16 +267,16 @@ def test_a_reason_does_not_command_the_terminal(monkeypatch, tmp_path):
         assert r"`\x1b[2J`" in said and "\x1b" not in said
 
 
-def test_snapshots_of_a_processor_between_files_are_where_the_command_says(command, tmp_path):
+def test_snapshots_of_a_processor_between_files_are_where_the_command_says(command, command_here, tmp_path):
     (tmp_path / "records.jsonl").write_text('{"length": 3, "label": true}\n')
     (tmp_path / "files.yaml").write_text(
         "name: mail\ninput: {file: records.jsonl}\nrecord: {label: label}\nlearner: [PAClassifier]\n"
         "output: {file: predictions.jsonl}\nsnapshots: kept\n"
     )
     assert command("run", "files.yaml").returncode == 0
-    refused = command("snapshots", "list", "files.yaml")
+    refused = command_here("snapshots", "list", "files.yaml")
     assert refused.returncode == errors.ConfigError.exit_code
     (snapshot,) = (tmp_path / "kept" / "mail" / "files" / "0").iterdir()
     assert f"keeps one snapshot, in `{snapshot.parent}`" in refused.stderr
-    shown = command("snapshots", "show", snapshot)
+    shown = command_here("snapshots", "show", snapshot)
     assert shown.returncode == 0 and "PAClassifier" in shown.stdout

@@ -631,6 +631,36 @@ def test_a_feature_of_numbers_and_texts_is_told(settings, tmp_path, capsys):
     assert found.startswith("the first one that could not be processed: in.jsonl:4: feature 'a' is the text 'x'")
 
 
+SCALED = ["StandardScaler", *CLASSIFIER[-1:]]
+
+
+@pytest.mark.parametrize(
+    ("tags", "steps", "said"),
+    [
+        ([{"a": 1}, {}], SCALED, "the feature `a` is 1 wherever it occurs: the scaler makes 0 of it"),
+        ([{"a": True}, {}], SCALED, "the feature `a` is True wherever it occurs: the scaler makes 0 of it"),
+        (
+            [{"a": 1}, {"c": 2.5}, {"d": 7}],
+            SCALED,
+            "the feature `a` is 1 wherever it occurs, and 2 more never vary, either: the scaler makes 0 of them",
+        ),
+        ([{"a": 1}, {"a": 0}], SCALED, None),
+        ([{"a": 0}, {}], SCALED, None),  # without a scaler it is 0, too
+        ([{"a": 1}], SCALED, None),  # it tells nothing anyway
+        ([{"a": 1}, {}], ["river.preprocessing.MaxAbsScaler", *CLASSIFIER[-1:]], None),
+        ([{"a": 1}, {}], CLASSIFIER[-1:], None),
+        ([{"a": 1}, {}], [{"river.preprocessing.Binarizer": {"threshold": 2}}, *CLASSIFIER[-1:]], None),  # no scaler
+        ([{"a": 1}, {}], [{"river.compose.Discard": {"keys": ["a"]}}, *SCALED], None),
+    ],
+)
+def test_a_number_of_which_a_scaler_makes_0_is_told(settings, tmp_path, capsys, tags, steps, said):
+    """As with words and tags that are 1, and absent elsewhere: nothing fails, and nothing is learned of them."""
+    records = [{"y": n % 3 == 0, **tags[n % len(tags)]} for n in range(20 * len(tags))]
+    steps = [{"river.compose.Discard": {"keys": ["t"]}}, *steps]
+    found = [line for line in said_of(settings, tmp_path, capsys, records, steps) if "always answering" not in line]
+    assert [line.startswith(said or "") for line in found] == [True] * (said is not None), found
+
+
 def test_the_first_reject_of_each_kind_is_told(settings, tmp_path, capsys):
     values = [{"a": 1}, {"a": "x"}, {"a": 2}, {"a": None}, {"a": 3}, {"a": 4, "y": [1]}, {"a": "z"}, {"a": 5}]
     kinds, features, label = said_of(settings, tmp_path, capsys, values, CLASSIFIER_OF_NUMBERS)

@@ -16,6 +16,8 @@ from connectors.kafka.retry import going_back
 
 WAIT = 0.1  # seconds of one poll
 BATCH = 1000  # records of one poll at most
+# The broker answers the requests of a connection in turn: one that waits for records holds up the next one.
+SOON = {"fetch.min.bytes": 1, "fetch.wait.max.ms": 50}
 
 
 class Reader:
@@ -31,6 +33,7 @@ class Reader:
         if self._consumer is None:
             self._consumer = confluent_kafka.Consumer(
                 merged(CONSUMER, dict(self._settings))
+                | SOON
                 | {
                     "group.id": self._group,  # the library wants one, and joins none: the partition is assigned by hand
                     "isolation.level": "read_committed",

@@ -16,6 +16,8 @@ from connectors.kafka.kafka_python.settings import CONSUMER
 from connectors.kafka.retry import going_back
 
 WAIT_MS = 100  # of one poll
+# The broker answers the requests of a connection in turn: one that waits for records holds up the next one.
+SOON = {"fetch_min_bytes": 1, "fetch_max_wait_ms": 50}
 
 
 class Reader:
@@ -31,7 +33,7 @@ class Reader:
         if self._consumer is None:
             self._consumer = internals.connected(
                 KafkaConsumer,
-                **CONSUMER | dict(self._settings),
+                **CONSUMER | dict(self._settings) | SOON,
                 group_id=None,
                 isolation_level="read_committed",
                 enable_auto_commit=False,

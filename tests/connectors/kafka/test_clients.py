@@ -500,6 +500,19 @@ def test_a_reader_begins_again_with_a_topic_that_ends_earlier_than_it_did(place)
     assert [record[1] for record in reader.read(DEADLINE)] == [0, 1]
 
 
+def test_a_reader_does_not_wait_for_its_former_fetch(place):
+    """The broker answers the requests of a connection in turn: a fetch that waits for records holds up the next one."""
+    patience = {"fetch_max_wait_ms": 1000 * LINGER, "fetch_min_bytes": 1_000_000, "request_timeout_ms": 3000 * LINGER}
+    if place.library == "confluent":
+        patience = {"fetch.wait.max.ms": 1000 * LINGER, "fetch.min.bytes": 1_000_000, "socket.timeout.ms": 300_000}
+    reader = place.module.Reader(place.name, place.name, place.settings | patience)
+    place.opened.append(reader.close)
+    for offset in range(2):
+        place.fill(1)
+        assert [record[1] for record in reader.read(LINGER / 2)] == [offset]
+        assert reader.read(LINGER / 2) == []
+
+
 def test_a_compression_that_cannot_be_undone_is_named(kafka, monkeypatch):
     """Others write with a library that kafka-python uses if it is there: no attempt would succeed."""
     monkeypatch.setattr("kafka.codec.has_lz4", lambda: False)

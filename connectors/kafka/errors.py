@@ -22,6 +22,8 @@ NO_SASL_ADVICE = "the broker takes no password at this port: correct the securit
 INCONSISTENT_PROTOCOL_ADVICE = (
     "another program in this consumer group uses another assignment strategy: give it or this processor another group"
 )
+# Enough to be told the number of partitions. Who grants only that is refused again, when the topic is read or written.
+DESCRIBE = "`Describe` on it, or `Read` or `Write`, which include it; `lint --check-broker` names all that are missing"
 METADATA_TOO_LARGE_ADVICE = "raise `offset.metadata.max.bytes` of the brokers: its default of 4096 is more than enough"
 
 

@@ -61,7 +61,7 @@ def check(config: Config, progress: Progress | None = None) -> list[Finding]:
         elif topic.partitions and not topic.configs:
             said = f"the settings of `{name}` cannot be checked: that needs `DescribeConfigs` on topic `{name}`"
             findings.append(Finding(said, None))
-        findings += [*_cleanup(role, name, topic), *_replicas(role, name, topic)]
+        findings += [*_cleanup(role, name, topic), *_replicas(role, name, topic), *_elections(role, name, topic)]
     findings += [*_retention(config, config.input.topic, facts)]
     if config.labels is not None:
         findings += _retention(config, config.labels.topic, facts)
@@ -197,6 +197,16 @@ def _replicas(role: str, name: str, topic: TopicFacts) -> Iterator[Finding]:
         yield Finding(f"{said}: Kafka before 3.7 takes no record for it; lower the one or add replicas", None)
     if topic.replicas == 1:
         yield Finding(f"`{name}` has one replica: what is in it is gone with its broker; three are usual", None)
+
+
+def _elections(role: str, name: str, topic: TopicFacts) -> Iterator[Finding]:
+    if role in READ and topic.replicas > 1 and topic.configs.get("unclean.leader.election.enable") == "true":
+        yield Finding(
+            f"a replica that lacks records may come to lead `{name}` ({role}), and new records then get the offsets of "
+            f"those that are lost: a processor that stood still meanwhile goes on behind them, and never reads them; "
+            f"set `unclean.leader.election.enable=false`",
+            None,
+        )
 
 
 def _retention(config: Config, name: str, facts: Facts) -> Iterator[Finding]:

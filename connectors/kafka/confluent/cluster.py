@@ -12,7 +12,7 @@ from connectors.kafka import Cluster, Topic
 from connectors.kafka.confluent import internals
 from connectors.kafka.confluent.errors import ErrorTranslator
 from connectors.kafka.confluent.settings import admin_settings
-from connectors.kafka.errors import no_topic_id
+from connectors.kafka.errors import DESCRIBE, no_topic_id
 from connectors.kafka.retry import retry
 
 
@@ -50,8 +50,7 @@ def _describe(admin: Admin, topics: list[str], seconds: float) -> Cluster:
         except KafkaException as error:
             admin.receive_failures()
             if error.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
-                permissions = {"topic": "`Describe` on it"}
-                raise admin.errors.translate(error.args[0], f"topic `{name}`", permissions) from error
+                raise admin.errors.translate(error.args[0], f"topic `{name}`", {"topic": DESCRIBE}) from error
         else:
             # the same text as of other clients, because committed metadata hold it
             id = uuid.UUID(bytes=base64.urlsafe_b64decode(f"{topic.topic_id}=="))

@@ -9,7 +9,7 @@ from kafka import errors as kafka_errors
 from kafka.admin import ConfigResource, ConfigResourceType
 
 from connectors.kafka import Cluster, NotPermitted, Topic
-from connectors.kafka.errors import no_topic_id
+from connectors.kafka.errors import DESCRIBE, no_topic_id
 from connectors.kafka.kafka_python import internals
 from connectors.kafka.kafka_python.errors import translate, translated
 from connectors.kafka.kafka_python.settings import admin_settings
@@ -28,7 +28,7 @@ def _describe(topics: list[str], settings: Mapping[str, Any], seconds: float) ->
         for topic in admin.describe_topics(topics):
             if topic["error_code"] == kafka_errors.TopicAuthorizationFailedError.errno:
                 name = topic["name"]
-                raise NotPermitted(f"topic `{name}`: TopicAuthorizationFailedError; grant `Describe` on it")
+                raise NotPermitted(f"topic `{name}`: TopicAuthorizationFailedError; grant {DESCRIBE}")
             if topic["error_code"] == 0:
                 if topic.get("topic_id") is None:
                     raise no_topic_id(topic["name"])

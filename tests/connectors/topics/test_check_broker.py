@@ -138,3 +138,16 @@ def test_what_is_written_is_asked_with_the_user_who_writes():
     assert [*check_broker._topics(roles, reads, writes)] == []
     (finding,) = check_broker._topics(roles, reads, reads)
     assert finding.sentence.startswith("grant `Write` on topic `out` (output)")
+
+
+@pytest.mark.parametrize(("role", "replicas", "value", "count"), [
+    ("input", 3, "true", 1),
+    ("labels", 3, "true", 1),
+    ("input", 3, "false", 0),
+    ("input", 1, "true", 0),  # no other replica can lead
+    ("output", 3, "true", 0),  # whose offsets no processor commits
+])  # fmt: skip
+def test_an_input_that_a_replica_without_all_records_may_lead(role, replicas, value, count):
+    topic = TopicFacts(4, replicas, (), {"unclean.leader.election.enable": value}, replicas)
+    found = [finding.sentence for finding in check_broker._elections(role, "events", topic)]
+    assert len(found) == count and all("set `unclean.leader.election.enable=false`" in each for each in found)

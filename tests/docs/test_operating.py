@@ -207,6 +207,12 @@ def test_monitoring_asks_for_metrics_that_exist(tmp_path, file):
     assert len(asked) > 5 and asked <= names(tmp_path)
 
 
+def test_the_dashboard_adds_nothing_of_two_processors():
+    panels = json.loads((MONITORING / "grafana.json").read_text())["panels"]
+    asked = [target["expr"] for panel in panels for target in panel["targets"]]
+    assert all(re.search(r"\b(sum|avg|min|max|count)\b(?! by \(job, processor\b)", each) is None for each in asked)
+
+
 def test_alerts_fire_when_they_should():
     promtool = shutil.which("promtool")
     if promtool is None:

@@ -41,7 +41,10 @@ UNDIVIDED = (
     "tests/river_margins/test_types.py",
 )
 WITH_BROKERS = (
-    *(f"tests/connectors/{room}/" for room in ("cli", "formats", "kafka", "runtime", "snapshots", "tools", "topics")),
+    *(
+        f"tests/connectors/{room}/"
+        for room in ("cli", "formats", "kafka", "runtime", "snapshots", "spark", "tools", "topics")
+    ),
     *(f"tests/docs/test_{page}.py" for page in ("late_labels_walk", "operating", "permissions", "quick_start")),
     "tests/deploy/",
     "tests/torture/",
@@ -75,8 +78,11 @@ def longest_first(items: list[pytest.Item]) -> list[pytest.Item]:
     shares: dict[str, list[pytest.Item]] = {}
     for item in items:
         share = share_of(item.nodeid)
-        if "own_kafka" in getattr(item, "fixturenames", ()) and share != OWN_BROKER[0]:
+        names = getattr(item, "fixturenames", ())
+        if "own_kafka" in names and share != OWN_BROKER[0]:
             raise pytest.UsageError(f"`OWN_BROKER` of tests/helpers/shares.py lacks {item.nodeid}")
+        if "kafka" in names and not has_broker(share):
+            raise pytest.UsageError(f"`WITH_BROKERS` of tests/helpers/shares.py lacks {item.nodeid}")
         shares.setdefault(share, []).append(item)
     order = sorted(shares, key=lambda name: (not has_broker(name), not name.startswith(LONG), -len(shares[name])))
     return [item for name in order for item in shares[name]]

@@ -52,11 +52,7 @@ def on_data_at_hand(model, check):
 
 @pytest.fixture(scope="module")
 def data_read_once():
-    """River reads a file anew for each of its checks; here each file is read once, and its rows are copied.
-
-    Its checks of memory collect garbage: among what the tests before have left, that would be most of their time.
-    """
-    gc.freeze()
+    """River reads a file anew for each of its checks; here each file is read once, and its rows are copied."""
     with pytest.MonkeyPatch.context() as patch:
         for kind in (datasets.Phishing, datasets.ImageSegments, datasets.TrumpApproval):
             rows = list(kind())
@@ -66,6 +62,7 @@ def data_read_once():
 
 @pytest.mark.parametrize("model", MODELS)
 def test_river_checks(model, data_read_once):
+    gc.freeze()  # checks of memory collect garbage: among what was there before, that would be most of their time
     for check in checks.yield_checks(model):
         with case(check.__name__):
             random.seed(0)  # by which some checks shuffle

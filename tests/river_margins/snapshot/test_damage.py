@@ -71,7 +71,7 @@ def test_every_value_survives_exactly(value):
     assert exactly(there_and_back(value)) == exactly(value)
 
 
-@patient
+@settings(patient, max_examples=50)  # each of them has many keys
 @given(st.dictionaries(TEXTS, FLOATS, min_size=33))
 def test_long_dicts_keep_their_order_and_bits(value):
     assert exactly(there_and_back(value)) == exactly(value)

@@ -135,6 +135,8 @@ class OddFeatures:
 
     def _zeros(self, learner: Any) -> list[str]:
         """Say so if a scaler makes 0 of features that are the same wherever they occur, such as tags that are 1."""
+        if not any(type(step).__name__.endswith("Scaler") for step in within(learner)):
+            return []
         zeros = [
             (name, number.first)
             for name, number in self._numbers.items()
@@ -142,7 +144,7 @@ class OddFeatures:
             and MANY <= number.count <= self._examples - MANY
             and _is_made_0(learner, name, number.first)
         ]
-        if not zeros or not any(type(step).__name__.endswith("Scaler") for step in within(learner)):
+        if not zeros:
             return []
         (name, value), others = zeros[0], len(zeros) - 1
         these = f"the feature `{name}` is {value!r} wherever it occurs"

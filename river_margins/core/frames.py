@@ -34,7 +34,7 @@ class Numbers:
 
     def as_frame(self) -> Any:
         """Return a frame of the same library, with the same index and columns."""
-        if self.library and self.index:
+        if self.index:
             return self.library.DataFrame(self.values, columns=self.frame.columns, **self.index)
         if self.library:
             return self.library.DataFrame(self.values, schema=self.names, orient="row")
@@ -44,7 +44,7 @@ class Numbers:
 
     def frame_of(self, columns: Mapping[Any, NDArray[Any] | Sequence[Any]]) -> Any:
         """Return a frame of the same library, with the same index and other columns."""
-        if self.library and self.index:
+        if self.index:
             return self.library.DataFrame(columns, **self.index)
         if self.library:
             return self.library.DataFrame({str(name): values for name, values in columns.items()})

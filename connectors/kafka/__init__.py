@@ -12,7 +12,7 @@ that the library does not document.
 import importlib
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 from connectors.kafka.errors import (
@@ -26,8 +26,10 @@ from connectors.kafka.errors import (
     OutOfRange,
     Replaced,
     TooLarge,
+    Truncated,
 )
 from connectors.kafka.facts import Facts
+from connectors.kafka.leader_epochs import LeaderEpochs
 from connectors.kafka.settings import Problem
 
 __all__ = [
@@ -53,6 +55,7 @@ __all__ = [
     "Replaced",
     "TooLarge",
     "Topic",
+    "Truncated",
     "client",
     "places",
 ]
@@ -73,7 +76,7 @@ class Ownership:
 
     `token` is what the client needs to commit under exactly this generation, also when a newer one has begun. With a
     topic of labels, `partitions` are those of the input, and `unmatched` are the numbers of which only one of the two
-    topics was assigned.
+    topics was assigned. `epochs` are those of the records that were read: a commit tells them with the offsets.
     """
 
     generation: int
@@ -81,14 +84,17 @@ class Ownership:
     partitions: frozenset[int]
     token: Any
     unmatched: frozenset[int] = frozenset()
+    epochs: LeaderEpochs = field(default_factory=LeaderEpochs, compare=False)
 
     @classmethod
-    def of(cls, generation: int, member: str, numbers: Iterable[int], token: Any, has_labels: bool) -> "Ownership":
+    def of(
+        cls, generation: int, member: str, numbers: Iterable[int], token: Any, has_labels: bool, epochs: LeaderEpochs
+    ) -> "Ownership":
         """Return the ownership of partitions of one topic or two, by their numbers as in `Consumer`."""
         assigned = set(numbers)
         partitions = frozenset(number for number in assigned if number >= 0)
         labels = {~number for number in assigned if number < 0}
-        return cls(generation, member, partitions, token, partitions ^ labels if has_labels else frozenset())
+        return cls(generation, member, partitions, token, partitions ^ labels if has_labels else frozenset(), epochs)
 
 
 class Committed(NamedTuple):
@@ -103,15 +109,22 @@ class Committed(NamedTuple):
         return self._replace(labels=labels)
 
 
-def places(topic: str, labels: str | None, offsets: Mapping[int, Committed]) -> dict[tuple[str, int], Committed]:
-    """Return offsets by topic and partition, those of the labels among them.
+def places(
+    topic: str, labels: str | None, offsets: Mapping[int, Committed], epochs: LeaderEpochs
+) -> list[tuple[str, int, int, int, str]]:
+    """Return topic, partition, offset, epoch of the record before it, and metadata, those of the labels among them.
 
-    >>> sorted(places("events", "labels", {3: Committed(7, "a", Committed(5, "b"))}))
-    [('events', 3), ('labels', 3)]
+    >>> epochs = LeaderEpochs()
+    >>> epochs.note(3, 0, 6, 2)
+    >>> places("events", "labels", {3: Committed(7, "a", Committed(5, "b"))}, epochs)
+    [('events', 3, 7, 2, 'a'), ('labels', 3, 5, -1, 'b')]
     """
-    found = {(topic, number): to for number, to in offsets.items()}
-    if labels is not None:
-        found |= {(labels, number): to.labels for number, to in offsets.items() if to.labels is not None}
+    found = []
+    for number, to in offsets.items():
+        found.append((topic, number, to.offset, epochs.before(number, to.offset), to.metadata))
+        if labels is not None and to.labels is not None:
+            epoch = epochs.before(~number, to.labels.offset)
+            found.append((labels, number, to.labels.offset, epoch, to.labels.metadata))
     return found
 
 
@@ -146,7 +159,10 @@ class Consumer(Protocol):
         """Return the first offset of a partition and the one after its last."""
 
     def seek(self, partition: int, offset: int) -> None:
-        """Read on from an offset and lift the pause of a new assignment; LostOwnership when there is none."""
+        """Read on from an offset and lift the pause of a new assignment; LostOwnership when there is none.
+
+        If the epoch of the record before it is known, the next polls raise Truncated unless that record is still there.
+        """
 
     def pause(self, partition: int) -> None:
         """Read nothing of a partition until the next `seek`; nothing happens if it is not assigned."""

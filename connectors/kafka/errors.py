@@ -8,6 +8,7 @@ ClientError            something failed that may succeed at the next attempt
 ├── NotPermitted       the broker refuses for lack of a permission
 ├── NotAccepted        the broker refuses a setting or a member, or a library is missing: no attempt will succeed
 ├── OutOfRange         the next record to read is no longer in the topic
+├── Truncated          records that were read are no longer in the topic
 ├── BadTimestamp       the broker refuses the timestamp of a message
 └── TooLarge           one message is too large for the broker
 """
@@ -59,13 +60,28 @@ class TopicWithoutId(NotAccepted):
     """The brokers are too old to give topics ids."""
 
 
+def _partition(number: int) -> str:
+    return f"partition {number}" if number >= 0 else f"partition {~number} of the labels"
+
+
 class OutOfRange(ClientError):
     """The next record to read is no longer in the topic."""
 
     def __init__(self, partition: int, offset: int) -> None:
-        of = f"partition {partition}" if partition >= 0 else f"partition {~partition} of the labels"
-        super().__init__(f"offset {offset} of {of} is out of range")
+        super().__init__(f"offset {offset} of {_partition(partition)} is out of range")
         self.partition, self.offset = partition, offset
+
+
+class Truncated(ClientError):
+    """Records that were read are no longer in the topic, and others may have their offsets.
+
+    `end` is the offset up to which the records are still the same; None if the broker does not know that, either.
+    """
+
+    def __init__(self, partition: int, end: int | None) -> None:
+        at = "" if end is None else f" at offset {end}"
+        super().__init__(f"the leader of {_partition(partition)} lacks records that were read: its log ended{at}")
+        self.partition, self.end = partition, end
 
 
 class BadTimestamp(ClientError):

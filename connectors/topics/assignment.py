@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from connectors.config import Config
 from connectors.errors import StateError
-from connectors.kafka import ClientError, Committed, Consumer, Ownership
+from connectors.kafka import ClientError, Committed, Consumer, Ownership, Truncated
 from connectors.labels.merging import Side
 from connectors.labels.waiting_files import needed
 from connectors.model.rejects import Reject
@@ -29,6 +29,7 @@ from connectors.topics.timeouts import Timeouts
 log = logging.getLogger(__name__)
 
 HELD = 10.0  # seconds until a replay that was held tries again
+TRUNCATED_FOR = 600.0  # seconds in which records that are lost again are those of before; to load a model may take some
 STRAY = "; a label for an earlier record may also go there, and does not find its record"
 
 
@@ -92,6 +93,7 @@ class Assignment:
         self._superseded = superseded
         self._loading = Loading()
         self._growth: tuple[int, int] | None = None
+        self._truncated_until = -math.inf
         self._use(restorer)
 
     @property
@@ -398,6 +400,28 @@ class Assignment:
             raise StateError(str(error)) from error
         self.bad.add(number, committed, error, may_heal)
         self._pause_both(number)
+
+    def take_truncation(self, error: Truncated) -> None:
+        """Load a partition again whose topic has lost records that were read; pause it if its model has learned them.
+
+        The records that are lost may all be later than the committed offset, and the topic may be another one now: so
+        it is paused only if that comes again at the committed offset, after the topic was looked up. Raise StateError
+        where `pause` does.
+        """
+        number = error.partition if error.partition >= 0 else ~error.partition
+        partition = self.partitions.get(number)
+        committed = None if partition is None else partition.committed
+        metadata = None if committed is None else OffsetMetadata.from_text(committed.metadata)
+        is_new, self._truncated_until = time.monotonic() > self._truncated_until, time.monotonic() + TRUNCATED_FOR
+        if is_new or committed is None or metadata is None or not self._is_at_committed(error.partition, committed):
+            self.reload(number)
+            return
+        lost = self.restorer.lost_records(error.partition, metadata, error.end)
+        self._pause(number, committed, lost, lost.may_heal)
+
+    def _is_at_committed(self, number: int, committed: Committed) -> bool:
+        of = committed if number >= 0 else committed.labels
+        return of is not None and self._consumer.position(number) == of.offset
 
     def reload(self, number: int) -> None:
         """Let the next `take_over` load the model of a partition again, and read nothing of it until then."""

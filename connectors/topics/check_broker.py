@@ -203,8 +203,8 @@ def _elections(role: str, name: str, topic: TopicFacts) -> Iterator[Finding]:
     if role in READ and topic.replicas > 1 and topic.configs.get("unclean.leader.election.enable") == "true":
         yield Finding(
             f"a replica that lacks records may come to lead `{name}` ({role}), and new records then get the offsets of "
-            f"those that are lost: a processor that stood still meanwhile goes on behind them, and never reads them; "
-            f"set `unclean.leader.election.enable=false`",
+            f"those that are lost: a partition whose model has learned them is paused, and one whose last record "
+            f"ended a transaction skips new records; set `unclean.leader.election.enable=false`",
             None,
         )
 

@@ -27,6 +27,7 @@ from connectors.kafka import (
     OutOfRange,
     Replaced,
     TooLarge,
+    Truncated,
 )
 from connectors.kafka import Record as KafkaRecord
 from connectors.logs import where
@@ -422,6 +423,8 @@ class Processor:
     def _recover(self, error: ClientError | OSError, stop: Stop) -> None:
         """Drop uncommitted work, and wait before the next attempt. Raise an error if no attempt can help."""
         age = self._outbox.transaction_age
+        if isinstance(error, Truncated):
+            self._assignment.take_truncation(error)
         self._committer.drop_uncommitted()
         self._may_be_replaced = self._config.instance is not None and not isinstance(error, TooLarge)
         if isinstance(error, OutOfRange) and self._config.on_bad_state == "pause":

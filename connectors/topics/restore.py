@@ -318,6 +318,38 @@ class Restorer:
                 may_heal=False,
             )
 
+    def lost_records(self, number: int, metadata: OffsetMetadata, end: int | None) -> PartitionStateError:
+        """Return the error for a topic that has lost records before its committed offset, and has others since.
+
+        `number` is as in `Consumer`, and the records before `end` are still there.
+        """
+        partition, section = number if number >= 0 else ~number, self.config.labels
+        from_there = "" if end is None else f" from offset {end} on"
+        why = "since then a replica that lacked them leads the partition (an unclean election), or its disk was lost"
+        if number < 0 and section is not None:
+            return PartitionStateError(
+                partition,
+                f"partition {partition} of the labels `{section.topic}` has lost labels{from_there} that were learned "
+                f"before the committed offset {metadata.labels_offset}: {why}; to go on with the model, at that offset "
+                f"(new labels before it are skipped): `{REWIND} --to {metadata.snapshot}`; or "
+                f"{self._how.start_over(partition)}",
+                may_heal=False,
+            )
+        again = f"; {self._how.start_over(partition, end)}"
+        if end is not None:
+            again = (
+                f"; to go on there, from the newest model that had learned none of them (the output since then is "
+                f"written again): `{REWIND} --offset {end} --partition {partition}`; if no snapshot is as old: "
+                f"{self._how.start_over(partition, end)}"
+            )
+        return PartitionStateError(
+            partition,
+            f"{self._how.of(partition)} has lost records{from_there} that were learned before the committed offset "
+            f"{metadata.offset}: {why}{again}; to keep the model, and go on at the committed offset (new records before"
+            f" it are skipped): `{REWIND} --to {metadata.snapshot}`",
+            may_heal=False,
+        )
+
     def replay_error(self, partition: int, snapshot: str, error: ReplayMismatch) -> PartitionStateError:
         """Return the error for replayed inputs that did not lead to the committed model."""
         return PartitionStateError(

@@ -174,7 +174,7 @@ def moment(module: Any) -> None:
         if Plan.fired:
             wait_until(lambda: consumer.group_metadata().generation_id == -1)
         producer._producer.send_offsets_to_transaction(
-            kafka_python.offsets_and_metadata(topic, offsets), consumer.group_metadata()
+            kafka_python.offsets_and_metadata(topic, offsets, ownership.epochs), consumer.group_metadata()
         )
 
     module.Consumer.join, module.Producer.send_offsets = join, send_offsets
@@ -199,7 +199,7 @@ def nobody(module: Any) -> None:
 
     def send_offsets(producer: Any, topic: str, offsets: Any, ownership: Ownership, labels: str | None = None) -> None:
         producer._producer.send_offsets_to_transaction(
-            kafka_python.offsets_and_metadata(topic, offsets), ownership.token.group_id
+            kafka_python.offsets_and_metadata(topic, offsets, ownership.epochs), ownership.token.group_id
         )
 
     module.Producer.__init__, module.Producer.send_offsets = init, send_offsets

@@ -20,7 +20,15 @@ from connectors.kafka.confluent import internals
 from connectors.kafka.confluent.errors import ErrorTranslator
 from connectors.kafka.confluent.messages import records_of
 from connectors.kafka.confluent.settings import CONSUMER, merged
-from connectors.kafka.errors import consumer_permissions, generation_ended, lost_place, not_assigned, without_headers
+from connectors.kafka.errors import (
+    Truncated,
+    consumer_permissions,
+    generation_ended,
+    lost_place,
+    not_assigned,
+    without_headers,
+)
+from connectors.kafka.leader_epochs import UNKNOWN, LeaderEpochs
 from connectors.kafka.retry import retry
 
 log = logging.getLogger(__name__)
@@ -28,6 +36,7 @@ log = logging.getLogger(__name__)
 HEARTBEAT_INTERVAL_MS = 3_000  # the library's default
 LONGEST_WAIT = 0.1  # seconds of one wait within a poll: after it an assignment is seen, and a signal
 REQUEST_TIMEOUT = 10.0  # seconds for the offsets of a partition
+START_TIMEOUT = 5.0  # seconds until a partition is read: until then the library takes no `seek`
 COMMITTED_ATTEMPT = 2.0  # seconds of one request for committed offsets before the group is joined
 
 
@@ -54,6 +63,8 @@ class Consumer:
         self._heartbeat_interval = int(settings.get("heartbeat.interval.ms", HEARTBEAT_INTERVAL_MS)) / 1000
         self._has_joined = self._is_assigned = self._has_new_positions = False
         self._positions: dict[int, int] = {}  # of the partitions that are read
+        self._sought: dict[int, int] = {}  # the positions at which nothing has been read yet
+        self._epochs = LeaderEpochs()
         self._held: set[int] = set()
         self._callback_error: Exception | None = None
         self._errors = ErrorTranslator(consumer_permissions(topic, group, labels))
@@ -102,7 +113,7 @@ class Consumer:
         self._has_new_positions = False
         if generation >= 0 and member:
             numbers = [self._number(place.topic, place.partition) for place in assigned]
-            self.ownership = Ownership.of(generation, member, numbers, token, self._labels is not None)
+            self.ownership = Ownership.of(generation, member, numbers, token, self._labels is not None, self._epochs)
         consumer.assign([])  # read nothing before `seek`
 
     def _on_revoke(self, consumer: confluent_kafka.Consumer, _: list[TopicPartition]) -> None:
@@ -120,12 +131,12 @@ class Consumer:
         self._on_revoke(consumer, lost)
 
     def _topic_partitions(self, offsets: Mapping[int, int]) -> list[TopicPartition]:
-        return [self._place(number, offset) for number, offset in offsets.items()]
+        epochs = self._epochs
+        return [self._place(number, offset, epochs.before(number, offset)) for number, offset in offsets.items()]
 
-    def _place(self, number: int, offset: int = 0) -> TopicPartition:
-        if number >= 0:
-            return TopicPartition(self._topic, number, offset)
-        return TopicPartition(str(self._labels), ~number, offset)
+    def _place(self, number: int, offset: int = 0, epoch: int = UNKNOWN) -> TopicPartition:
+        topic, partition = (self._topic, number) if number >= 0 else (str(self._labels), ~number)
+        return TopicPartition(topic, partition, offset, leader_epoch=epoch)
 
     def _number(self, topic: str | None, partition: int) -> int:
         return partition if self._labels is None or topic == self._topic else ~partition
@@ -137,6 +148,7 @@ class Consumer:
                 self._release_all()
                 # a response to an earlier offset request can undo the library's own `seek`
                 self._consumer.assign(self._topic_partitions(self._positions))
+                self._ask_for_epochs()
                 self._has_new_positions = False
             while True:
                 messages = self._consumer.consume(1, max(0.0, min(LONGEST_WAIT, end - time.monotonic())))
@@ -153,9 +165,16 @@ class Consumer:
         records = self._take(messages)
         return records if self.ownership is before else []
 
+    def _ask_for_epochs(self) -> None:
+        """Let the library ask the leader for the records before each new position: at an `assign` it does not."""
+        self._sought = {n: offset for n, offset in self._sought.items() if self._positions.get(n) == offset}
+        for place in self._topic_partitions(self._sought):
+            if internals.leader_epoch(place) != UNKNOWN:
+                internals.seek_once_started(self._consumer, place, START_TIMEOUT)
+
     def _take(self, messages: list[Any]) -> list[Record]:
         """Return records, and move the positions past them and past the markers that end a partition."""
-        return records_of(messages, self._positions, self._labels, self._take_event, _note_bad_headers)
+        return records_of(messages, self._positions, self._labels, self._epochs, self._take_event, _note_bad_headers)
 
     def _take_event(self, message: Any, error: KafkaError) -> None:
         partition, offset = self._number(message.topic(), message.partition()), message.offset()
@@ -163,7 +182,9 @@ class Consumer:
             if partition in self._positions:
                 self._positions[partition] = max(self._positions[partition], offset)
             return
-        if error.code() in (KafkaError._AUTO_OFFSET_RESET, KafkaError._LOG_TRUNCATION):
+        if error.code() == KafkaError._AUTO_OFFSET_RESET:
+            if internals.is_truncation(error):
+                raise Truncated(partition, internals.end_of_truncated(error))
             raise OutOfRange(partition, self._positions.get(partition, offset))
         where = f"partition {message.partition()} of `{message.topic()}`" if message.topic() else ""
         raise self._errors.translate(error, where)
@@ -183,6 +204,10 @@ class Consumer:
                     raise
                 self.poll(0)  # raises NotPermitted if the broker refuses the user
         self._check_errors(found)
+        for place in found:
+            if place.offset >= 0:
+                number = self._number(place.topic, place.partition)
+                self._epochs.note_committed(number, place.offset, internals.leader_epoch(place))
         committed = {
             self._number(place.topic, place.partition): Committed(place.offset, internals.offset_metadata(place))
             for place in found
@@ -214,7 +239,8 @@ class Consumer:
         if not (self.ownership and number in self.ownership.partitions):
             raise not_assigned(partition)
         if self._is_assigned:  # else the partitions were given back in order, and the next assignment seeks again
-            self._positions[partition], self._has_new_positions = offset, True
+            self._positions[partition], self._sought[partition] = offset, offset
+            self._has_new_positions = True
 
     def pause(self, partition: int) -> None:
         if self._positions.pop(partition, None) is not None:
@@ -246,15 +272,15 @@ class Consumer:
         with self._errors.translated():
             if not self._is_assigned or self._consumer.consumer_group_metadata() != ownership.token:
                 raise generation_ended()
-            self._commit(offsets)
+            self._commit(offsets, ownership.epochs)
 
-    def _commit(self, offsets: Mapping[int, Committed]) -> None:
-        found = offsets_and_metadata(self._topic, offsets, self._labels)
+    def _commit(self, offsets: Mapping[int, Committed], epochs: LeaderEpochs) -> None:
+        found = offsets_and_metadata(self._topic, offsets, epochs, self._labels)
         self._check_errors(self._consumer.commit(offsets=found, asynchronous=False))
 
     def alter_group_offsets(self, offsets: Mapping[int, Committed], seconds: float) -> None:
         with self._errors.translated():
-            self._commit(offsets)
+            self._commit(offsets, LeaderEpochs())
 
     def confirm_membership(self) -> bool:
         # The library learns of it with a heartbeat. What is read meanwhile is read again.
@@ -274,9 +300,12 @@ class Consumer:
 
 
 def offsets_and_metadata(
-    topic: str, offsets: Mapping[int, Committed], labels: str | None = None
+    topic: str, offsets: Mapping[int, Committed], epochs: LeaderEpochs, labels: str | None = None
 ) -> list[TopicPartition]:
-    return [TopicPartition(*place, to.offset, to.metadata) for place, to in places(topic, labels, offsets).items()]
+    return [
+        TopicPartition(of, partition, offset, metadata, leader_epoch=epoch)
+        for of, partition, offset, epoch, metadata in places(topic, labels, offsets, epochs)
+    ]
 
 
 def _note_bad_headers(message: Any) -> None:

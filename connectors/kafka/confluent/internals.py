@@ -9,11 +9,12 @@ import functools
 import queue
 import re
 import threading
+import time
 import weakref
 from collections.abc import Callable
 from typing import Any
 
-from confluent_kafka import KafkaError, KafkaException, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 
 from connectors.kafka.errors import NotAccepted
 
@@ -72,6 +73,38 @@ def offset_metadata(place: TopicPartition) -> str:
         return "not readable"
     end = text.find("}") + 1
     return text[:end] if end else text
+
+
+def leader_epoch(place: TopicPartition) -> int:
+    """Return the leader epoch of an offset, -1 for none: the library says None or a negative number."""
+    return -1 if place.leader_epoch is None else max(int(place.leader_epoch), -1)
+
+
+def seek_once_started(consumer: Consumer, place: TopicPartition, seconds: float) -> None:
+    """Call `seek` as soon as the library has begun to read a partition, some milliseconds after `assign`."""
+    end = time.monotonic() + seconds
+    while True:
+        try:
+            return consumer.seek(place)
+        except KafkaException as error:
+            if error.args[0].code() not in (KafkaError._STATE, KafkaError._PREV_IN_PROGRESS) or time.monotonic() > end:
+                raise
+        time.sleep(0.002)
+
+
+def is_truncation(error: KafkaError) -> bool:
+    """Return whether a consumer has no position because the leader lacks the records before it: only the text tells."""
+    return KafkaError(KafkaError._LOG_TRUNCATION).str() in error.str()
+
+
+def end_of_truncated(error: KafkaError) -> int | None:
+    """Return the offset up to which the leader has the same records, which only the text tells; None if it does not.
+
+    >>> end_of_truncated(KafkaError(KafkaError._LOG_TRUNCATION, "... at offset 15: broker end offset is 5 (offset ..."))
+    5
+    """
+    found = re.search(r"broker end offset is (\d+)", error.str())
+    return int(found[1]) if found else None
 
 
 def code_of(error: KafkaError) -> int:

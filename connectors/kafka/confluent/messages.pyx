@@ -36,9 +36,10 @@ cdef object message_type = Message
 cdef Method error_of = Method(Message.error), topic_of = Method(Message.topic), partition_of = Method(Message.partition)
 cdef Method offset_of = Method(Message.offset), key_of = Method(Message.key), value_of = Method(Message.value)
 cdef Method headers_of = Method(Message.headers), timestamp_of = Method(Message.timestamp)
+cdef Method epoch_of = Method(Message.leader_epoch)
 
 
-def records_of(list messages, dict positions, labels, take_event, note_bad_headers):
+def records_of(list messages, dict positions, labels, epochs, take_event, note_bad_headers):
     """Return the messages that are records, and move the positions past them.
 
     Parameters
@@ -50,13 +51,16 @@ def records_of(list messages, dict positions, labels, take_event, note_bad_heade
         those of other partitions, too: they belong to an earlier assignment.
     labels
         The topic of the labels, or None.
+    epochs
+        The `LeaderEpochs` that take note of the records.
     take_event
         Called with each message that is an event, and with its error.
     note_bad_headers
         Called with each message whose headers have a name that is not UTF-8. Its record has none.
     """
-    cdef long long offset
+    cdef long long offset, first = 0, last = 0
     cdef list records = []
+    noted = epoch = None  # partition and epoch of the records from `first` to `last`, which are noted in one call
     for message in messages:
         if type(message) is not message_type:
             raise TypeError(f"not a message: {message!r}")
@@ -71,10 +75,18 @@ def records_of(list messages, dict positions, labels, take_event, note_bad_heade
         if reached is None or offset < <long long> reached:
             continue
         positions[partition] = offset + 1
+        its = epoch_of.of(message)
+        if its != epoch or partition != noted:
+            if epoch is not None:
+                epochs.note(noted, first, last, epoch)
+            noted, epoch, first = partition, its, offset
+        last = offset
         headers = headers_of.of(message)
         if PyErr_Occurred() != NULL:  # if a name is not UTF-8, the library returns a value and leaves an error behind
             PyErr_Clear()
             headers = None
             note_bad_headers(message)
         records.append((partition, offset, key_of.of(message), value_of.of(message), headers, timestamp_of.of(message)[1]))
+    if epoch is not None:
+        epochs.note(noted, first, last, epoch)
     return records

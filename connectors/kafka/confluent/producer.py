@@ -177,7 +177,7 @@ class Producer:
             add = self._producer.send_offsets_to_transaction
             seconds = self._transaction_timeout
             if not internals.returns_in_time(
-                add, offsets_and_metadata(topic, offsets, labels), ownership.token, seconds=seconds
+                add, offsets_and_metadata(topic, offsets, ownership.epochs, labels), ownership.token, seconds=seconds
             ):
                 raise ClientError(f"the coordinator of the group takes no offsets within {seconds:g} s")
 

@@ -7,7 +7,9 @@
 """
 
 import contextlib
+import itertools
 import logging
+import operator
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -29,6 +31,7 @@ from connectors.kafka.errors import (
 from connectors.kafka.kafka_python import internals
 from connectors.kafka.kafka_python.errors import translated
 from connectors.kafka.kafka_python.settings import CONSUMER
+from connectors.kafka.leader_epochs import LeaderEpochs
 
 log = logging.getLogger(__name__)
 
@@ -74,6 +77,7 @@ class Consumer:
         self.ownership: Ownership | None = None
         self.before_rebalance: Callable[[], None] | None = None
         self._has_told = False  # of the present rebalance
+        self._epochs = LeaderEpochs()
         self._topic, self._labels, self._instance = topic, labels, instance
         self._topics = [topic] if labels is None else [topic, labels]
         self._permissions = consumer_permissions(topic, group, labels)
@@ -110,7 +114,7 @@ class Consumer:
         if generation >= 0 and present.generation_id == generation and present.member_id:
             numbers = [self._number(partition) for partition in assigned]
             has_labels = self._labels is not None
-            self.ownership = Ownership.of(generation, present.member_id, numbers, present, has_labels)
+            self.ownership = Ownership.of(generation, present.member_id, numbers, present, has_labels, self._epochs)
         for partition in assigned:
             # fetch nothing before `seek`, and look up no position, which may not exist yet
             self._consumer.pause(partition)
@@ -155,6 +159,8 @@ class Consumer:
             if not records and internals.must_join(consumer):
                 internals.wait_for_assignment(consumer, JOIN_TIMEOUT)  # however little of `seconds` is left
                 return []
+            for place, some in records.items():
+                self._note_epochs(self._number(place), some)
             found = [one for some in records.values() for one in some]
             for one in found:
                 if one.headers is None:
@@ -168,11 +174,23 @@ class Consumer:
                 ]
             return [(one.partition, one.offset, one.key, one.value, one.headers, one.timestamp) for one in found]
 
+    def _note_epochs(self, number: int, records: Sequence[Any]) -> None:
+        if records[0].leader_epoch == records[-1].leader_epoch:  # so have those between: epochs only grow
+            runs = [records]
+        else:
+            runs = [list(run) for _, run in itertools.groupby(records, operator.attrgetter("leader_epoch"))]
+        for run in runs:
+            if run[0].leader_epoch >= 0:
+                self._epochs.note(number, run[0].offset, run[-1].offset, run[0].leader_epoch)
+
     def committed(self, partitions: Iterable[int], seconds: float) -> dict[int, Committed | None]:
         numbers = sorted(partitions)
         wanted = [TopicPartition(topic, number) for topic in self._topics for number in numbers]
         with translated(self._permissions):
             found = internals.fetch_committed(self._consumer, wanted, seconds)
+        for place, offset in found.items():
+            if offset:
+                self._epochs.note_committed(self._number(place), offset.offset, offset.leader_epoch)
         committed = {
             place: Committed(offset.offset, (offset.metadata or "").rstrip("\0"))
             for place, offset in found.items()
@@ -195,7 +213,7 @@ class Consumer:
         place = self._place(partition)
         if place not in self._consumer.assignment():
             raise not_assigned(partition)
-        self._consumer.seek(place, offset)
+        internals.seek(self._consumer, place, offset, self._epochs.before(partition, offset))
         self._consumer.resume(place)
 
     def pause(self, partition: int) -> None:
@@ -224,17 +242,17 @@ class Consumer:
         ):
             raise generation_ended()
         with translated(self._permissions):
-            self._consumer.commit(
-                offsets_and_metadata(self._topic, offsets, self._labels), timeout_ms=int(seconds * 1000)
-            )
+            self._commit(offsets, ownership.epochs, seconds)
+
+    def _commit(self, offsets: Mapping[int, Committed], epochs: LeaderEpochs, seconds: float) -> None:
+        found = offsets_and_metadata(self._topic, offsets, epochs, self._labels)
+        self._consumer.commit(found, timeout_ms=int(seconds * 1000))
 
     def alter_group_offsets(self, offsets: Mapping[int, Committed], seconds: float) -> None:
         with translated(self._permissions):
             # a subscribed consumer has to be a member; the broker refuses one that is none while the group has members
             self._consumer.unsubscribe()
-            self._consumer.commit(
-                offsets_and_metadata(self._topic, offsets, self._labels), timeout_ms=int(seconds * 1000)
-            )
+            self._commit(offsets, LeaderEpochs(), seconds)
 
     def confirm_membership(self) -> bool:
         if internals.is_joining(self._consumer):
@@ -252,11 +270,13 @@ class Consumer:
 
 
 def offsets_and_metadata(
-    topic: str, offsets: Mapping[int, Committed], labels: str | None = None
+    topic: str, offsets: Mapping[int, Committed], epochs: LeaderEpochs, labels: str | None = None
 ) -> dict[TopicPartition, OffsetAndMetadata]:
     """Return offsets as the library takes them, with metadata that end with a null character.
 
     confluent-kafka, with which the group may go on, needs that character to find the end of the text, and writes it.
     """
-    found = places(topic, labels, offsets)
-    return {TopicPartition(*place): OffsetAndMetadata(to.offset, f"{to.metadata}\0") for place, to in found.items()}
+    return {
+        TopicPartition(of, partition): OffsetAndMetadata(offset, f"{metadata}\0", epoch)
+        for of, partition, offset, epoch, metadata in places(topic, labels, offsets, epochs)
+    }

@@ -19,6 +19,7 @@ from connectors.kafka.errors import (
     OutOfRange,
     Permissions,
     Replaced,
+    Truncated,
     with_advice,
 )
 from connectors.kafka.kafka_python import internals
@@ -99,8 +100,11 @@ def translated(permissions: Permissions = _NO_PERMISSIONS, labels: str | None = 
     """Raise the library's errors within the block as ours; partitions of `labels` have numbers below 0."""
     try:
         yield
-    except (kafka_errors.OffsetOutOfRangeError, kafka_errors.LogTruncationError) as error:
-        topic, partition, offset = internals.first_out_of_range(error)
-        raise OutOfRange(partition if topic != labels else ~partition, offset) from error
+    except kafka_errors.OffsetOutOfRangeError as error:
+        place, offset = internals.first_out_of_range(error)
+        raise OutOfRange(place.partition if place.topic != labels else ~place.partition, offset) from error
+    except kafka_errors.LogTruncationError as error:
+        place, end = internals.first_truncated(error)
+        raise Truncated(place.partition if place.topic != labels else ~place.partition, end) from error
     except (kafka_errors.KafkaError, OSError) as error:
         raise translate(error, permissions=permissions) from error

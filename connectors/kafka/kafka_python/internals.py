@@ -125,6 +125,15 @@ def position(consumer: KafkaConsumer, place: TopicPartition) -> int:
     return 0 if found is None else int(found.offset)
 
 
+def seek(consumer: KafkaConsumer, place: TopicPartition, offset: int, epoch: int) -> None:
+    """Read on from an offset, after the leader has said whether it has the record before it, written in that epoch.
+
+    The public `seek` takes no epoch. -1 is one that is not known: then nothing is asked.
+    """
+    consumer.seek(place, offset)
+    consumer._subscription.assignment[place].seek(OffsetAndMetadata(offset, "", epoch))
+
+
 def drop_unreadable_batch() -> None:
     """Let the library fetch again after a batch that cannot be read, such as one with a wrong checksum.
 
@@ -548,14 +557,16 @@ def return_data_before_disconnect() -> None:
 # Errors
 
 
-def first_out_of_range(error: Exception) -> tuple[str, int, int]:
-    """Return topic, partition and offset of an OffsetOutOfRangeError or a LogTruncationError; neither is documented."""
-    if isinstance(error, kafka_errors.LogTruncationError):
-        places = {place: getattr(found, "offset", -1) for place, found in error.divergent_offsets.items()}
-    else:
-        places = error.args[0]
-    place, offset = next(iter(places.items()))
-    return place.topic, place.partition, offset
+def first_out_of_range(error: Exception) -> tuple[TopicPartition, int]:
+    """Return partition and offset of an OffsetOutOfRangeError."""
+    found: tuple[TopicPartition, int] = next(iter(error.args[0].items()))
+    return found
+
+
+def first_truncated(error: Exception) -> tuple[TopicPartition, int | None]:
+    """Return a partition of a LogTruncationError, and the offset at which its log ended; None if that is not known."""
+    place, end = next(iter(error.divergent_offsets.items()))  # type: ignore[attr-defined]
+    return place, None if end is None else int(end.offset)
 
 
 def errors_named_in(text: str) -> Iterator[type]:

@@ -178,7 +178,9 @@ class Producer:
         if ownership.token.generation_id < 0 or not ownership.token.member_id:
             raise no_generation()
         with self._checked():
-            self._producer.send_offsets_to_transaction(offsets_and_metadata(topic, offsets, labels), ownership.token)
+            self._producer.send_offsets_to_transaction(
+                offsets_and_metadata(topic, offsets, ownership.epochs, labels), ownership.token
+            )
 
     def commit(self) -> None:
         with self._checked():

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 import confluent_kafka
 import pytest
 from confluent_kafka import KafkaError, KafkaException
-from kafka import KafkaAdminClient, KafkaProducer, TopicPartition
+from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.admin import ConfigResource, ConfigResourceType
 from kafka.errors import KafkaConnectionError
 from kafka.structs import MemberState
@@ -361,6 +361,38 @@ def test_records_that_are_gone(place):
     with pytest.raises(OutOfRange) as raised:
         wait_for(lambda: consumer.poll(0.2), "an error")
     assert (raised.value.partition, raised.value.offset) == (1, 2)
+
+
+def committed_epoch(place):
+    """The epoch of the leader that Kafka has beside the committed offset of partition 0; -1 for none."""
+    with contextlib.closing(
+        KafkaConsumer(bootstrap_servers=place.settings["bootstrap_servers"], group_id=place.name)
+    ) as it:
+        return it.committed(TopicPartition(place.name, 0), metadata=True).leader_epoch
+
+
+@pytest.mark.parametrize("is_transactional", [True, False])
+def test_the_epoch_of_the_last_record_is_committed(place, is_transactional):
+    """But none behind a marker, which may be of a later leader."""
+    source = place.producer("source-" + place.name)
+    source.begin()
+    for n in range(3):
+        source.send(place.name, 0, b"k", b"%d" % n, [], n)
+    source.commit()
+    consumer, producer = place.consumer(), place.producer("id-" + place.name) if is_transactional else None
+    consumer.join()
+    ownership = join(consumer, {0, 1})
+    consumer.seek(0, 0)
+    wait_for(lambda: consumer.position(0) == 4 or consumer.poll(0.1) is None, "the marker")
+    for offset, epoch in ((2, 0), (3, 0), (4, -1)):
+        offsets = {0: Committed(offset, "mine")}
+        if producer is None:
+            consumer.commit(offsets, ownership, DEADLINE)
+        else:
+            producer.begin()
+            producer.send_offsets(place.name, offsets, ownership)
+            producer.commit()
+        assert committed_epoch(place) == epoch, offset
 
 
 @pytest.mark.parametrize("is_transactional", [True, False])

@@ -28,7 +28,9 @@ _SCALING = {*_CENTRING, "MaxAbsScaler", "Normalizer"}
 _ONES = {"OneHotEncoder": "each encoded text", "BagOfWords": "each word that a text has once"}
 _ENCODING = {"OneHotEncoder", "FeatureHasher", "Interactions"}  # each makes numbers of all texts
 # Where the methods for frames take `Numbers`, too.
-_TAKING_NUMBERS = {"river_margins.core.learner", "river_margins.families.composed", "river_margins.preprocessing.scaler"}
+_TAKING_NUMBERS = {
+    f"river_margins.{place}" for place in ("core.learner", "families.by_row", "families.composed", "preprocessing.scaler")
+}
 
 
 @cython.final

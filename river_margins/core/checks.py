@@ -5,6 +5,7 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from river import base
 
 LARGEST_WEIGHT = 1e100
@@ -162,6 +163,32 @@ def label_column(y: Any) -> Any:
         return labels.tolist()  # None for what is masked, as for the nulls of pyarrow
     # The texts of numpy, which it makes anew each time, take ten times as long as those of Python.
     return labels.tolist() if getattr(getattr(labels, "dtype", None), "kind", None) == "U" else labels
+
+
+def weight_column(w: Any, rows: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the sample weights of the rows of a batch, and which different ones there are.
+
+    >>> weight_column(2, 3)[0].tolist(), weight_column([1.0, 0.5, 1.0], 3)[1].tolist()
+    ([2.0, 2.0, 2.0], [0.5, 1.0])
+    """
+    if isinstance(w, Real):
+        different = np.array([w], dtype=np.float64)
+        weights = np.ndarray(rows, np.float64, different, strides=(0,))  # the same number for all rows
+    else:
+        try:
+            weights = np.ma.filled(np.ma.array(w, dtype=np.float64, copy=True), np.nan)
+        except (TypeError, ValueError) as error:
+            raise TypeError(f"`w` must be a number, or one for each row: {error}") from error
+        different = np.unique(weights)
+    if weights.shape != (rows,):
+        raise ValueError(f"{rows} rows, but sample weights of shape {weights.shape}")
+    return weights, different
+
+
+def refused_row(i: int, error: Exception) -> Exception:
+    """Return the error for row i of a batch, which is refused after all rows before it were learned."""
+    kind = OverflowError if isinstance(error, OverflowError) else ValueError
+    return kind(f"row {i} of the batch, after {i} that were learned: {error}")
 
 
 def are_numbers(labels: Any) -> bool:

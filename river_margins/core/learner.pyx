@@ -3,7 +3,6 @@
 import copy
 from collections.abc import Mapping
 from functools import cache
-from numbers import Real
 
 import numpy as np
 
@@ -24,7 +23,8 @@ from river_margins.spaces.linear cimport Linear
 from river_margins.tasks.base cimport Task
 
 from river_margins.core.batch import csr_batch
-from river_margins.core.checks import LARGEST_WEIGHT as _LARGEST_WEIGHT, are_numbers, label_column, sample_weight, short, whole
+from river_margins.core.checks import LARGEST_WEIGHT as _LARGEST_WEIGHT, are_numbers, label_column, refused_row
+from river_margins.core.checks import sample_weight, short, weight_column, whole
 from river_margins.core.explain import contribution_table, largest_first
 from river_margins.core.frames import numbers_of
 from river_margins.core.pairs import check_pair, check_rule, no_price
@@ -608,17 +608,7 @@ cdef class Learner(Estimator):
         self.spare_round = round
 
     def _batch_weights(self, w, rows):
-        if isinstance(w, Real):
-            different = np.array([w], dtype=np.float64)
-            weights = np.ndarray(rows, np.float64, different, strides=(0,))  # the same number for all rows
-        else:
-            try:
-                weights = np.ma.filled(np.ma.array(w, dtype=np.float64, copy=True), np.nan)
-            except (TypeError, ValueError) as error:
-                raise TypeError(f"`w` must be a number, or one for each row: {error}") from error
-            different = np.unique(weights)
-        if weights.shape != (rows,):
-            raise ValueError(f"{rows} rows, but sample weights of shape {weights.shape}")
+        weights, different = weight_column(w, rows)
         for weight in different[different != 1.0]:
             self._check_weight(float(weight))
         return weights
@@ -792,11 +782,6 @@ cdef class Learner(Estimator):
         self.n_seen, self.n_mistakes, self.n_updates = state["n_seen"], state["n_mistakes"], state["n_updates"]
         if self.class_weights is not None:
             self.class_weights.restore(state)
-
-
-cdef refused_row(Py_ssize_t i, error):
-    kind = OverflowError if isinstance(error, OverflowError) else ValueError
-    return kind(f"row {i} of the batch, after {i} that were learned: {error}")
 
 
 cdef object array_of(list labels):

@@ -11,6 +11,7 @@ from river_margins.core.checks import below_one, positive, sample_weight, short
 from river_margins.core.described import Described
 from river_margins.core.estimator import Estimator
 from river_margins.core.experts import Experts, NumberExperts
+from river_margins.families.by_row import ByRow, ClassifierByRow
 from river_margins.families.coin_betting import CoinBettingRegressor
 from river_margins.families.composed import MarginRegressor
 from river_margins.families.confidence_weighted import SCWClassifier
@@ -146,7 +147,7 @@ def _copy(expert: Any, kind: type[Any]) -> Any:
     raise TypeError(f"`portfolio` must hold River {kind.__name__.lower()}s, not {short(expert)}{advice}")
 
 
-class Voting(_Auto, base.Classifier):
+class Voting(ClassifierByRow, _Auto, base.MiniBatchClassifier):
     """Classifiers with weights: the label with the most weight is predicted. A subclass says how weights change."""
 
     _labels: list[Any]
@@ -312,7 +313,7 @@ def _score(votes: dict[Any, float]) -> Any:
     return votes
 
 
-class AutoRegressor(_Auto, base.Regressor):
+class AutoRegressor(ByRow, _Auto, base.MiniBatchRegressor):
     """Many regressors learn side by side, and predict with weights that follow their errors: nothing needs tuning.
 
     The experts learn labels that are standardised by the mean and the variance of all labels so far. The loss of an

@@ -13,6 +13,7 @@ from river_margins.core.estimator import Estimator
 from river_margins.core.explain import explanation, explanation_table
 from river_margins.core.learner import Learner
 from river_margins.families.auto import Voting
+from river_margins.families.by_row import ClassifierByRow
 from river_margins.families.delegating import innermost
 from river_margins.families.parameter_types import ScoringClassifier
 from river_margins.families.two_labels import TwoLabelClassifier
@@ -28,7 +29,7 @@ LARGEST_JUMP = 100.0  # of a lead that is learned, in units of the root mean squ
 LATELY = 16  # rounds in which the largest lead of late falls to a half, unless there are larger ones
 
 
-class Calibrated(Described, Estimator, base.Classifier):
+class Calibrated(Described, ClassifierByRow, Estimator, base.MiniBatchClassifier):
     """Probabilities from the scores of a classifier, by a logistic regression that learns beside it.
 
     With the scores f of all classes, the lead of a class is its score minus the best score of the others. The

@@ -142,8 +142,14 @@ def test_a_section_has_the_default_of_its_learner(page, title, kind, name, words
 def test_the_page_names_the_kinds_that_take_dicts_only():
     text = " ".join((ROOT / "docs/coming-from-river.md").read_text().split())
     named = text.partition("those of a sparse matrix.")[2].partition("take dicts only")[0]
-    for kind in ("AutoClassifier", "Hedge", "Calibrated", "SelectiveSampler", "LogLinearClassifier", "ELIM"):
-        assert f"`{kind}`" in named and not hasattr(getattr(rm, kind), "learn_many")
+    with_frames, _, without = named.partition("have `learn_many`")
+    for kinds, takes in (
+        (("AutoClassifier", "AutoRegressor", "Hedge", "Calibrated"), True),
+        (("SelectiveSampler", "LogLinearClassifier", "ELIM", "OneHotEncoder", "FeatureHasher", "Interactions"), False),
+    ):
+        for kind in kinds:
+            assert f"`{kind}`" in (with_frames if takes else without)
+            assert hasattr(getattr(rm, kind), "learn_many") == takes
     for kind in (rm.PAClassifier, rm.KernelPARegressor, rm.PAMultiLabelClassifier, rm.PAOneClass):
         assert hasattr(kind, "learn_many") and hasattr(kind, "learn_csr")
 

@@ -335,7 +335,7 @@ def test_batches_teach_what_they_teach_rivers_pipeline(steps, library):
         assert ours.predict_one(x) == rivers.predict_one(x)
 
 
-@pytest.mark.parametrize("last", [rm.AutoClassifier(), rm.Calibrated(rm.PAClassifier())])
+@pytest.mark.parametrize("last", [rm.SelectiveSampler(rm.PAClassifier()), rm.OnlineMLPClassifier()])
 def test_a_batch_that_a_step_cannot_take_teaches_no_step(last):
     model = rm.StandardScaler() | last.clone()
     with pytest.raises(AttributeError, match=f"`{type(last).__name__}` takes no frames: call `learn_one` for each row"):
@@ -373,7 +373,7 @@ def test_a_scaler_belongs_before_texts_become_features(step):
     [
         (lambda: (compose.Select("a") + rm.OneHotEncoder(), rm.PAClassifier()), "OneHotEncoder"),
         (lambda: (anomaly.QuantileFilter(anomaly.HalfSpaceTrees(), q=0.9), rm.PAClassifier()), "QuantileFilter"),
-        (lambda: (multiclass.OneVsRestClassifier(rm.AutoClassifier()),), "AutoClassifier"),
+        (lambda: (multiclass.OneVsRestClassifier(rm.OnlineMLPClassifier()),), "OnlineMLPClassifier"),
     ],
 )
 def test_a_batch_that_a_part_of_a_step_cannot_take_teaches_no_step(steps, name):

@@ -23,12 +23,16 @@ class Stop:
     def on_signals(self) -> Iterator[None]:
         """Request the end on SIGTERM, and also that others take over on Ctrl-C; a second one ends the process at once.
 
-        A supervisor restarts with SIGTERM. An `instance` then finds its partitions again; others leave at any end.
+        A supervisor restarts with SIGTERM. An `instance` then finds its partitions again; others leave at any end. The
+        end of a terminal (SIGHUP) is as SIGTERM, unless it is ignored, as `nohup` has it.
         """
         if threading.current_thread() is not threading.main_thread():
             yield
             return
-        before = {number: signal.signal(number, self._handle) for number in (signal.SIGTERM, signal.SIGINT)}
+        numbers = [signal.SIGTERM, signal.SIGINT]
+        if (hangup := getattr(signal, "SIGHUP", None)) and signal.getsignal(hangup) == signal.SIG_DFL:  # not on Windows
+            numbers.append(hangup)
+        before = {number: signal.signal(number, self._handle) for number in numbers}
         try:
             yield
         finally:

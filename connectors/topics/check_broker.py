@@ -19,6 +19,7 @@ from connectors.topics.startup import BROKER_WAIT, check_registry, instead_of_mi
 
 SHORT_RETENTION = 3600.0  # seconds; repairing a broken host takes longer
 SHORT_OFFSETS_RETENTION = 86_400.0
+SHORT_MESSAGE = 5_000  # bytes that a short message may take, with a long key, and long headers of the input
 READ = ("input", "labels")  # the roles of topics that are read; the others are written
 
 
@@ -251,6 +252,13 @@ def _sizes(roles: dict[str, str], facts: Facts) -> Iterator[Finding]:
             f"reject is replaced by a short one without its bytes; raise `max.message.bytes` of `{rejects}`",
             None,
         )
+    for role, name in roles.items():
+        if role not in READ and 0 <= sizes.get(name, -1) < SHORT_MESSAGE:
+            yield Finding(
+                f"`{name}` ({role}) takes messages of {sizes[name]:,} bytes: the short message in place of one that is "
+                f"too large may take {SHORT_MESSAGE:,}; raise `max.message.bytes` of this topic",
+                None,
+            )
 
 
 def _broker(config: Config, facts: Facts) -> Iterator[Finding]:

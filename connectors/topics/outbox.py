@@ -69,8 +69,10 @@ class Outbox:
         self._opened: float | None = None
         self._aligned: Collection[str] = ()
         self._shortening: dict[Tag, int] = {}
-        # The size of the smallest message that each topic has refused lately. Compressed, a larger one may fit.
-        self._refused: dict[str, int] = {}
+        # The sizes of the smallest whole and of the smallest short message that each topic has refused lately.
+        # Compressed, a larger one may fit.
+        self._refused: tuple[dict[str, int], dict[str, int]] = {}, {}
+        self._unsent: list[tuple[Any, Record, str, bytes | None]] = []
         self._refused_at = -math.inf
         settings = config.kafka.producer_settings.items()
         self._compresses = any("compression" in key and value not in (None, "none") for key, value in settings)
@@ -150,17 +152,11 @@ class Outbox:
     def _send(self, number: int, tag: Tag, record: Record, topic: str, whole: Message) -> None:
         message = whole
         level = self._shortening.get(tag, 0) if self._shortening else 0
-        if not level and self._refused and _size_of(whole) >= self._refused.get(topic, math.inf):
-            level = self._shortening[tag] = 1  # to try it would be one reset more
-        if level:
-            if not self._compresses:
-                self._refused[topic] = min(_size_of(whole), self._refused.get(topic, _size_of(whole)))
-            message = shortened(record, message)
+        if level or self._refused[0]:
+            level, message = self._level_of(level, tag, record, topic, whole)
         if level > 1:
             self.pending.add_unsent()
-            at = where_read(record.source)
-            id = getattr(record, "id", record.source)  # a label that was not decoded has none
-            log.error("record %s: not even a short message fits into `%s`: %r", id, topic, message[1], extra=at)
+            self._unsent.append((getattr(record, "id", record.source), record, topic, message[1]))  # a label has no id
             return
         if self._is_transactional and self._opened is None:
             self._open()
@@ -175,6 +171,22 @@ class Outbox:
         if level:
             self.pending.add_shortened()
 
+    def _level_of(self, level: int, tag: Tag, record: Record, topic: str, whole: Message) -> tuple[int, Message]:
+        """Return how short a message must be, 0 for whole and 2 for none, and the message.
+
+        The topic has refused it at all lower levels, or one that is not larger: to try it would be one reset more.
+        """
+        message = whole
+        for present, refused in enumerate(self._refused):
+            size = _size_of(message)
+            if level <= present and size < refused.get(topic, math.inf):
+                return present, message
+            if level > present and not self._compresses:
+                refused[topic] = min(size, refused.get(topic, size))
+            self._shortening[tag] = present + 1
+            message = shortened(record, whole)
+        return 2, message
+
     def send_again(
         self, error: BadTimestamp | TooLarge, number: int, tag: Tag, record: Record, topic: str, whole: Message
     ) -> None:
@@ -187,7 +199,7 @@ class Outbox:
     @property
     def is_plain(self) -> bool:
         """Whether outputs are JSON, and none has to be shortened."""
-        return self._encode is None and not self._shortening and not self._refused
+        return self._encode is None and not self._shortening and not self._refused[0]
 
     @property
     def has_outcomes(self) -> bool:
@@ -283,7 +295,10 @@ class Outbox:
         }
         is_old = time.monotonic() - self._refused_at > TRY_AGAIN
         if is_old or not (self.pending.shortened or self.pending.unsent):
-            self._refused = {}
+            self._refused = {}, {}
+        for id, record, topic, short in self._unsent:  # only now: until then each attempt would say it
+            at = where_read(record.source)
+            log.error("record %s: not even a short message fits into `%s`: %r", id, topic, short, extra=at)
         if self._sends_apart and not behind:
             self.connect().close()
             self._producer, self._sends_apart = None, False
@@ -293,6 +308,7 @@ class Outbox:
 
     def _clear(self) -> None:
         self.moved, self._opened, self.pending, self.oldest = set(), None, Counts(), math.inf
+        self._unsent = []
 
     # Failure
 

@@ -125,10 +125,11 @@ class Producer:
             self._producer.poll(seconds)
 
     def _raise_refused(self) -> None:
-        for _, error, message in self._failed:
-            if error.code() in _BAD_TIMESTAMP:
-                has_no_key = error.code() == KafkaError.INVALID_RECORD and message.key() is None
-                raise BadTimestamp(f"a message to `{message.topic()}`: {error.str()}{NO_KEY * has_no_key}")
+        found = [(error, message) for _, error, message in self._failed if error.code() in _BAD_TIMESTAMP]
+        # all messages of a batch have the error of the one at fault
+        for error, message in sorted(found, key=lambda pair: pair[1].key() is not None)[:1]:
+            has_no_key = error.code() == KafkaError.INVALID_RECORD and message.key() is None
+            raise BadTimestamp(f"a message to `{message.topic()}`: {error.str()}{NO_KEY * has_no_key}")
         for opaque, error, message in self._failed:
             if error.code() == KafkaError.MSG_SIZE_TOO_LARGE and self._sends_alone:
                 raise TooLarge(opaque, larger_than_allowed(message.topic()))

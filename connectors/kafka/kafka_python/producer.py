@@ -29,6 +29,7 @@ from connectors.kafka.quota import LONGEST_STOP, Quota, size_of
 MESSAGES_BETWEEN_LOOKS = 1_000  # after as many, futures of acknowledged messages are dropped, and a quota is noticed
 SHORT_WAIT = 0.01  # seconds of one wait for outcomes
 PACKAGES = {"lz4": (has_lz4, "lz4"), "snappy": (has_snappy, "python-snappy"), "zstd": (has_zstd, "zstandard")}
+_BAD_TIMESTAMP = (kafka_errors.InvalidTimestampError, kafka_errors.InvalidRecordError)
 _TOO_LARGE = (kafka_errors.MessageSizeTooLargeError, kafka_errors.RecordListTooLargeError)
 
 
@@ -135,12 +136,14 @@ class Producer:
         self._failed.append((opaque, topic, error))
 
     def _raise_refused(self) -> None:
+        # The others of its batch fail because of it, and some of them come first.
+        for _, topic, error in self._failed:
+            if isinstance(error, _BAD_TIMESTAMP):
+                raise BadTimestamp(f"a message to `{topic}`: {error}") from error
         # One failure ends the transaction, and the library then fails all that were not sent yet with the same error.
         for opaque, topic, error in self._failed[:1]:
             if isinstance(error, _TOO_LARGE):
                 raise TooLarge(opaque, larger_than_allowed(topic)) from error
-            if isinstance(self._explain(error), BadTimestamp):
-                raise BadTimestamp(f"a message to `{topic}`: {error}") from error
 
     def _raise_failure(self) -> None:
         self._raise_refused()

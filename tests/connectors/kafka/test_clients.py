@@ -488,6 +488,20 @@ def test_closing_does_not_wait_for_messages_without_an_outcome(place, kafka):
     assert time.monotonic() - began < LINGER
 
 
+def test_a_message_without_a_key_among_others_for_a_compacted_topic(place):
+    """All messages of its batch fail with it, those before it first."""
+    with contextlib.closing(KafkaAdminClient(bootstrap_servers=place.settings["bootstrap_servers"])) as admin:
+        configs = {"cleanup.policy": "compact"}
+        admin.alter_configs([ConfigResource(ConfigResourceType.TOPIC, place.name, configs=configs)])
+    producer = place.producer("id-" + place.name, linger_ms=1000)  # all go into one batch
+    producer.begin()
+    for n, key in enumerate([b"k", b"k", None, b"k"]):
+        producer.send(place.name, 0, key, b"v", [], n)
+    producer.flush(DEADLINE)
+    with pytest.raises(BadTimestamp, match=rf"a message to `{place.name}`: .*(without key|it has no key)"):
+        producer.check()
+
+
 def test_a_record_that_expires_fails_the_check(own_place, own_kafka):
     """kafka-python would commit the transaction without it."""
     producer = own_place.producer("id-" + own_place.name, delivery_timeout_ms=6000, request_timeout_ms=5000)

@@ -454,6 +454,40 @@ def test_what_is_as_large_as_a_refused_message_is_shortened_at_once(file):
     assert outbox.is_plain, "the topic may take larger messages by now"
 
 
+def test_where_no_short_message_fits_either_each_is_said_once_and_one_attempt_shows_it(file, caplog):
+    """An attempt for each record, each of which names all records before, would take hours and gigabytes of log."""
+    sent, attempts = [], 0
+
+    def send(topic, partition, key, value, headers, opaque, timestamp=0):
+        sent.append(opaque)
+
+    def check():
+        for tag in sent:
+            raise TooLarge(tag, "too large")
+
+    producer = SimpleNamespace(begin=lambda: None, send=send, check=check, close=lambda: None)
+    outbox, partition = Outbox(file, lambda apart: producer), SimpleNamespace(model=SimpleNamespace(snapshot="s"))
+    while True:
+        attempts += 1
+        outbox.drop()
+        sent.clear()
+        for n in range(50):
+            record = Record(f"events-0-{n:02d}", None, b"{}")
+            record.id, record.output, record.examples = f"id{n:02d}", b"x" * 2000, 3
+            outbox.send(0, n, record, partition)
+        try:
+            outbox.check_sends()
+            break
+        except TooLarge:
+            assert attempts < 4
+    assert not sent and outbox.pending.unsent == 50 and "not even a short message" not in caplog.text
+    outbox.note_commit({0: 50}, ())
+    said = [record.message for record in caplog.records if "not even a short message" in record.message]
+    assert [text.partition(":")[0] for text in said] == [f"record id{n:02d}" for n in range(50)]
+    outbox.note_commit({0: 50}, ())
+    assert len([record for record in caplog.records if "not even" in record.message]) == 50, "it is said again"
+
+
 def test_prune_leaves_what_a_partition_has_published_last(file, tmp_path, monkeypatch):
     store, names = FolderStore(tmp_path), [f"{n:020d}-{n}-20261122T05000{n}Z-0badcafe" for n in range(6)]
     for number, name in itertools.product(range(2), names):

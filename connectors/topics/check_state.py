@@ -14,7 +14,7 @@ from connectors.config import Config
 from connectors.errors import ConnectorError, StartError, StateError
 from connectors.kafka import ClientError, Committed, Consumer, NotPermitted, client
 from connectors.snapshots.stores import THREADS, StoreError
-from connectors.topics import startup
+from connectors.topics import event_time, startup
 from connectors.topics.findings import Finding
 from connectors.topics.restore import Restorer
 
@@ -129,7 +129,9 @@ class _CheckState:
             metadata = restorer.check_metadata(number, committed)
             with _collected(found, number):
                 restorer.check_offset(number, metadata, edges.__getitem__)
-            models = restorer.check_snapshot(number, metadata)
+            models, waiting = restorer.check_snapshot(number, metadata)
+            if waiting is not None and (said := event_time.ahead(restorer.config, number, waiting.records.time)):
+                self._notes.add(said)
             self._changes.update(models.made)
             if changes := restorer.config.first_changes(models.new):
                 self._notes.add(changes)

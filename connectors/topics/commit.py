@@ -19,6 +19,7 @@ from connectors.snapshots.retention import Superseded
 from connectors.snapshots.stores import THREADS, Store
 from connectors.topics.all_rejected import AllRejected
 from connectors.topics.assignment import Assignment, listed
+from connectors.topics.event_time import EventTimes
 from connectors.topics.late_labels import LateLabels
 from connectors.topics.mixing import Mixer
 from connectors.topics.new_challengers import NewChallengers
@@ -92,6 +93,7 @@ class Committer:
         self._begun: list[tuple[concurrent.futures.Future[None], int, str]] = []
         self._writes_all_snapshots = False
         self._missing_labels = MissingLabels(log, None if config.labels else config.record.label)
+        self._event_times = EventTimes(config)
         self.all_rejected = AllRejected(log, config.input.topic if config.rejects else None)
 
     def request(self) -> None:
@@ -113,6 +115,7 @@ class Committer:
         if self._assignment.ownership is None:  # models are kept for the next assignment, and must not mix meanwhile
             self._restart_interval()
             return
+        self._event_times.look(self._assignment.partitions)
         if self._mixer is not None:
             self._mixing = self._mixer.due(self._assignment.partitions)
             self._outbox.add_moved(self._mixing)

@@ -113,14 +113,16 @@ class Restorer:
         """Return the metadata of an offset, after all checks that can be made without reading the snapshot."""
         return self._metadata(partition, committed)
 
-    def check_snapshot(self, partition: int, metadata: OffsetMetadata) -> Found:
-        """Return what has changed in the learner since the snapshot, after all checks of it, with the model built."""
+    def check_snapshot(self, partition: int, metadata: OffsetMetadata) -> tuple[Found, WaitingFiles | None]:
+        """Return what has changed in the learner since the snapshot, and what waits for labels, after all checks.
+
+        The model is built for them.
+        """
         found = self._checked_snapshot(partition, metadata)
         with self._named(partition, metadata.snapshot):
             for data in found.data.values():
                 snapshot.loads(data)
-        self._waiting(partition, metadata)
-        return found
+        return found, self._waiting(partition, metadata)
 
     def _checked(self, partition: int, committed: Committed) -> tuple[OffsetMetadata, Found]:
         metadata = self._metadata(partition, committed)

@@ -658,3 +658,24 @@ def test_a_slow_learner_stays_in_the_group_while_many_records_expire(kafka, tmp_
     assert not [found for found in caplog.messages if found.startswith("reset")]
     monkeypatch.undo()
     stream.assert_bare()
+
+
+def test_a_time_in_the_future_is_told(kafka, tmp_path, caplog):
+    """All that waits has expired, and nothing else will until then. A start says it again, and so does the check."""
+    stream = LateStream(kafka, tmp_path)
+    records = phishing(5, unlabelled=1)
+    now = int(time.time() * 1000)
+    times = {0: [now - 5_000, now + 30 * 60_000 + 30_000], 1: [now - 5_000, now - 4_000]}  # brokers take an hour
+    stream.send(Side.RECORDS, [(number, records[n], times[number][n]) for n in range(2) for number in range(2)])
+    said = f"the event time of partition 0 of `{stream.input}` is 30.* minutes ahead of the clock"
+    with running(stream.config()) as process:
+        stream.read(stream.output, 4)
+        wait_for(stream.are_done, "the records")
+        wait_for(lambda: re.search(said, caplog.text), "the warning")
+        process.end()
+    assert len(re.findall("ahead of the clock", caplog.text)) == 1
+    notes = [str(each) for each in check_broker.check(stream.config()) if "ahead of the clock" in str(each)]
+    assert len(notes) == 1 and re.search(said, notes[0]) and "--empty --partition 0`" in notes[0]
+    caplog.clear()
+    with running(stream.config()):  # nothing is read
+        wait_for(lambda: re.search(said, caplog.text), "the warning")

@@ -55,7 +55,15 @@ cdef class ClassWeights:
             return min(<double> (self.examples + 1) / (<double> (self.kinds + (own == 1)) * own), <double> own)
         self.check_labels(task)
         labels = (<Labels> task).labels
-        return self.parameter.get(plain(y) if place == len(labels) else labels[place], 1.0)
+        if place < len(labels):
+            return self.parameter.get(labels[place], 1.0)
+        label = plain(y)
+        if label not in self.parameter and (alike := [key for key in self.parameter if str(key) == str(label)]):
+            raise ValueError(
+                f"`class_weight` has the label {alike[0]!r}, and this label is {label!r}: its weight would have no effect; "
+                "write both in the same way"
+            )
+        return self.parameter.get(label, 1.0)
 
     cdef int count(self, Py_ssize_t place) except -1:
         """Count an example that was learned."""

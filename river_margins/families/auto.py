@@ -318,8 +318,8 @@ class AutoRegressor(ByRow, _Auto, base.MiniBatchRegressor):
 
     The experts learn labels that are standardised by the mean and the variance of all labels so far. The loss of an
     expert is its absolute error in units of twice the mean absolute error of the combined prediction, at most 1; it
-    multiplies the weight of the expert by exp(-eta·loss). The mean error begins after the first label, and each new
-    error has a share of at least 1/1000 in it, so that it follows a drift. Then all weights share a small part. The
+    multiplies the weight of the expert by exp(-eta·loss). The first label counts in the mean error as 0, and each
+    new error has a share of at least 1/1000 in it, so that it follows a drift. Then all weights share a small part. The
     weighted mean of the experts is predicted. The numbers of the experts are limited to the range of all labels so far,
     widened by its own width on both sides.
 

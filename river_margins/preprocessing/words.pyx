@@ -47,6 +47,10 @@ cdef class WordCounts(RowMaker):
             if not isinstance(x, str):
                 raise TypeError(f"a text is needed, not a {type(x).__name__}: name the feature with the text by `on`")
             return str(x)
+        if isinstance(x, str) or x is None:
+            raise TypeError(
+                f"a dict is needed, not a {type(x).__name__}: `on` names its feature with the text; leave `on` out for texts"
+            )
         if self.on not in x:
             raise ValueError(f"feature {self.on!r}, in which `on` looks for words, is missing")
         text = x[self.on]

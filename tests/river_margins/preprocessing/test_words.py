@@ -165,6 +165,7 @@ def test_frames_are_those_of_river(kinds):
         ({"body": None}, ValueError, "feature 'body' is None, of type NoneType: `on` needs a text"),
         ({"body": 1.5}, ValueError, "feature 'body' is 1.5, of type float"),
         ({"body": b"bytes"}, ValueError, "feature 'body' is b'bytes'"),
+        ("a text with the body", TypeError, "a dict is needed, not a str: `on` names its feature with the text"),
     ],
 )
 @pytest.mark.parametrize("kind", [rm.BagOfWords, rm.TFIDF])

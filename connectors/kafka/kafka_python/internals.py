@@ -538,7 +538,9 @@ def refusals(reasons: Sequence[str]) -> list[str]:
 
 def _return_data_first(receive: Callable[[Any], tuple[bytes, Any]]) -> Callable[[Any], tuple[bytes, Any]]:
     def received(transport: Any) -> tuple[bytes, Any]:
-        data, error = receive(transport)
+        data, error = (b"", None) if transport._closed else receive(transport)
+        if transport._closed:  # by another thread: the library would log an AttributeError
+            return b"", kafka_errors.KafkaConnectionError("closed")
         return data, None if data else error
 
     return received
@@ -548,7 +550,8 @@ def return_data_before_disconnect() -> None:
     """Let transports return buffered bytes first, and report the disconnect on the next call.
 
     The library drops the bytes when both arrive together, as they do where a broker refuses a password and closes the
-    connection: the refusal would be lost. It takes no transport class of ours, so its own are changed, once.
+    connection: the refusal would be lost. Nothing is read from a transport that was closed meanwhile. It takes no
+    transport class of ours, so its own are changed, once.
     """
     for transport in (KafkaTCPTransport, KafkaSSLTransport):
         transport._sock_recv = _return_data_first(transport._sock_recv)

@@ -517,13 +517,19 @@ def test_return_data_before_disconnect(kind, caplog):
     with contextlib.closing(ours):
         ours.setblocking(False)
         transport = kind.__new__(kind)
-        transport._sock = ours
+        transport._sock, transport._closed = ours, False
         theirs.sendall(b"refused")
         theirs.close()
         wait_for(lambda: len(ours.recv(20, socket.MSG_PEEK)) == 7, "the bytes")
         assert transport._sock_recv() == (b"refused", None), broken(internals.return_data_before_disconnect)
         data, error = transport._sock_recv()
         assert not data and isinstance(error, kafka_errors.KafkaConnectionError), broken(
+            internals.return_data_before_disconnect
+        )
+        caplog.clear()
+        transport._sock, transport._closed = None, True  # by another thread
+        data, error = transport._sock_recv()
+        assert not data and isinstance(error, kafka_errors.KafkaConnectionError) and not caplog.records, broken(
             internals.return_data_before_disconnect
         )
 

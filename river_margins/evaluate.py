@@ -67,6 +67,8 @@ def progressive(dataset: Iterable[Any], model: Any, metric: Given) -> Given:
 
 def _refuse_mistaken(dataset: Any, model: Any, metric: Any) -> None:
     """Raise TypeError for arguments of which Python itself would say something puzzling."""
+    if hasattr(dataset, "learn_one") and not hasattr(model, "learn_one"):
+        raise TypeError("the data set comes first, then the model: `progressive(dataset, model, metric)`")
     for name, given in (("dataset", dataset), ("model", model), ("metric", metric)):
         if isinstance(given, type):
             raise TypeError(f"`{name}` is the class {given.__name__}, and an object is needed: {given.__name__}()")

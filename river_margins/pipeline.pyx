@@ -105,10 +105,12 @@ class Pipeline(compose.Pipeline):
 
     def predict_many(self, X):
         """Predict the labels of the rows of a frame, after the transformers."""
+        refuse_without(self, "predict_many", "predict_one")
         return super().predict_many(read_once(self, X, "predict_many"))
 
     def predict_proba_many(self, X):
         """Return the probabilities of the classes for the rows of a frame, after the transformers."""
+        refuse_without(self, "predict_proba_many", "predict_proba_one")
         return super().predict_proba_many(read_once(self, X, "predict_proba_many"))
 
     def _transform_many(self, X):
@@ -301,6 +303,14 @@ cdef object transformed(Plan plan, object x, bint learning):
                 step.learn_one(x)
             x = step.transform_one(x)
     return x
+
+
+cdef int refuse_without(object pipeline, str method, str of_one) except -1:
+    """Raise AttributeError if the last step predicts a row, and no frame: River would name neither the step nor a way."""
+    last = next(reversed(pipeline.steps.values()))
+    if hasattr(last, of_one) and not hasattr(last, method):
+        raise AttributeError(f"`{type(last).__name__}` takes no frames: call `{of_one}` for each row")
+    return 0
 
 
 cdef object read_once(object pipeline, object X, str method):

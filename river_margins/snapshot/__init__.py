@@ -72,9 +72,13 @@ def save(model: base.Base, file: str | os.PathLike[str] | BinaryIO) -> None:
     ------
     SnapshotError
         The model cannot be written. The file is unchanged.
+    TypeError
+        The model and the file are in the wrong order.
     OSError
         The file system refused. The file at the path is unchanged.
     """
+    if isinstance(model, str | os.PathLike):
+        raise TypeError("the model comes first, then the file: `save(model, file)`")
     data = dumps(model)
     if isinstance(file, str | os.PathLike):
         write_file(file, data)

@@ -122,8 +122,9 @@ def test_what_comes_beside_an_example_is_for_predicting_too():
         ({"dataset": numpy.ones((2, 2))}, "ndarray does not"),
         ({"dataset": "Phishing"}, "`dataset` is the text 'Phishing', and a data set is needed"),
         ({"dataset": [{"a": 1.0}]}, "as in zip(examples, labels), not examples"),
+        ({"dataset": rm.PAClassifier(), "model": [({"a": 1.0}, True)]}, "the data set comes first, then the model"),
     ],
-    ids=["model", "metric", "dataset", "text", "frame", "array", "name", "no labels"],
+    ids=["model", "metric", "dataset", "text", "frame", "array", "name", "no labels", "exchanged"],
 )
 def test_arguments_that_are_mistaken_are_named(changes, sentence):
     arguments = {"dataset": datasets.Phishing(), "model": rm.PAClassifier(), "metric": metrics.Accuracy()}

@@ -352,6 +352,14 @@ def test_a_frame_that_a_step_cannot_take_is_refused_by_the_name_of_the_step(meth
             getattr(model, method)(frame)
 
 
+@pytest.mark.parametrize("method", ["predict_many", "predict_proba_many"])
+def test_a_last_step_that_takes_no_frames_is_named(method):
+    model = rm.StandardScaler() | rm.SelectiveSampler(rm.PAClassifier())
+    one = method.replace("many", "one")
+    with pytest.raises(AttributeError, match=f"`SelectiveSampler` takes no frames: call `{one}` for each row"):
+        getattr(model, method)(pandas.DataFrame({"a": [1.0]}))
+
+
 @pytest.mark.parametrize("step", [rm.FeatureHasher(2**10), rm.Interactions()])
 def test_a_scaler_belongs_before_texts_become_features(step):
     """Behind such a step, a scaler makes 0 of what is 1 wherever it is present."""

@@ -509,3 +509,8 @@ def test_a_projectron_of_before_its_inverse_was_kept_by_a_factor_is_read():
         learned(each, numbers(lambda total, _: total < 0.3))
     for x, _ in numbers(sign):
         assert found.score_one(x) == pytest.approx(model.score_one(x))
+
+
+def test_the_model_comes_before_the_file(tmp_path):
+    with pytest.raises(TypeError, match="the model comes first, then the file"):
+        snapshot.save(tmp_path / "model.snapshot", rm.PAClassifier())

@@ -4,7 +4,18 @@ import random
 import re
 
 import pytest
-from river import dummy, ensemble, imblearn, linear_model, metrics, multiclass, multioutput, stats
+from river import (
+    datasets,
+    dummy,
+    ensemble,
+    imblearn,
+    linear_model,
+    metrics,
+    multiclass,
+    multioutput,
+    stats,
+    time_series,
+)
 from sklearn.datasets import load_iris
 from sklearn.metrics import roc_auc_score
 
@@ -397,3 +408,24 @@ def test_shared_weights_cost_much_if_labels_are_far_from_0():
     for level in (3.5, 20.0):
         assert late(rm.AutoRegressor([rm.AROWRegressor(a=1, max_features=2**12)]), level) < 0.87 * mean
     assert late(rm.PARegressor(C=0.02, max_features=2**12), 3.5) < 0.95 * mean
+
+
+@pytest.mark.parametrize(
+    ("model", "error"),
+    [
+        (rm.AROWRegressor(), 591),
+        (rm.AutoRegressor(), 11.4),
+        (rm.AROWRegressor(covariance="full"), 12.3),
+        (rm.AROWRegressor(a=1), 13.1),
+    ],
+    ids=["AROW", "Auto", "full", "a=1"],
+)
+def test_lags_join_one_after_another(model, error):
+    """The errors that docs/learners.md names."""
+    lagged = time_series.SNARIMAX(p=12, d=1, q=0, regressor=rm.StandardScaler() | model)
+    found = metrics.MAE()
+    for month, (_, y) in enumerate(datasets.AirlinePassengers()):
+        if month > 24:
+            found.update(y, lagged.forecast(1)[0])
+        lagged.learn_one(y)
+    assert found.get() == pytest.approx(error, rel=0.01)

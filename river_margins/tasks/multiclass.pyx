@@ -1,10 +1,11 @@
 """Any number of classes, each with a weight vector."""
 
+import warnings
 from collections.abc import Mapping
 
 import numpy as np
 
-from libc.math cimport NAN, exp, isnan
+from libc.math cimport NAN, exp, isfinite, isnan
 
 from river_margins.core.reader cimport Row
 from river_margins.spaces.base cimport Direction, Term, set_two
@@ -14,6 +15,13 @@ from river_margins.tasks.labels import check_text, check_together, is_missing, p
 
 
 cdef double BELOW_1 = 1.0 - 2.0**-51  # by so much that it stays below when both are divided by the same number
+
+
+cdef int MANY_FRACTIONS = 50  # different labels; ratings such as 3.5 are fewer
+
+
+cdef inline bint has_fraction(label):
+    return type(label) is float and isfinite(<double> label) and not label.is_integer()
 
 
 cdef class Multiclass(Labels):
@@ -58,6 +66,12 @@ cdef class Multiclass(Labels):
         if is_missing(label):
             raise ValueError(f"label {abridged(label)} is not a class: it stands for a missing label")
         check_text(label, self.labels)
+        if len(self.labels) == MANY_FRACTIONS and all([has_fraction(each) for each in [label, *self.labels]]):
+            warnings.warn(
+                f"{MANY_FRACTIONS} classes so far, all numbers with a fraction, and each new one costs more: to predict numbers, "
+                "take a regressor, such as AutoRegressor or PARegressor",
+                stacklevel=1,
+            )
         return NAN
 
     cdef object codes(self, object labels):

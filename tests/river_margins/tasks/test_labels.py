@@ -3,6 +3,7 @@
 import datetime
 import math
 import pickle
+import random
 
 import numpy as np
 import pandas as pd
@@ -269,3 +270,18 @@ def test_probabilities_of_many_classes_rank_as_the_scores_do(scale):
         probabilities = model.predict_proba_one({label: scale})
         assert max(probabilities, key=probabilities.get) == model.predict_one({label: scale}) == label
         assert sum(probabilities.values()) == pytest.approx(1.0)
+
+
+def test_numbers_with_a_fraction_as_classes_are_warned_of():
+    """A target for a regressor: a class for each number takes ever more time, and says nothing."""
+    draw = random.Random(2)
+    model = rm.PAClassifier()
+    for _ in range(50):
+        model.learn_one({"a": 1.0}, draw.random())
+    with pytest.warns(UserWarning, match="50 classes so far, all numbers with a fraction.* AutoRegressor"):
+        model.learn_one({"a": 1.0}, draw.random())
+    model.learn_one({"a": 1.0}, draw.random())  # once is enough; a warning fails this test
+    ratings, numbers = rm.PAClassifier(), rm.PAClassifier()
+    for n in range(120):
+        ratings.learn_one({"a": 1.0}, n % 40 / 4)
+        numbers.learn_one({"a": 1.0}, n)

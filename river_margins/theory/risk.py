@@ -68,6 +68,12 @@ def bernstein_risk(error_rate: float, tests: int, log: float) -> float:
     return error_rate + part + math.sqrt(part**2 + 2 * error_rate * part)
 
 
+def _check(mistakes: int, rounds: int, delta: float) -> None:
+    inside_unit("delta", delta)
+    if not 0 <= mistakes <= whole("rounds", rounds, 1):
+        raise ValueError(f"`mistakes` must be from 0 to the {rounds} rounds, not {mistakes!r}")
+
+
 def average_risk(mistakes: int, rounds: int, delta: float) -> float:
     """Return M/n + sqrt(ln(1/delta)/(2n)), which the mean risk of H_0 ... H_{n-1} exceeds with probability <= delta.
 
@@ -76,7 +82,7 @@ def average_risk(mistakes: int, rounds: int, delta: float) -> float:
     >>> round(average_risk(10, 100, 0.1), 6)
     0.207298
     """
-    inside_unit("delta", delta)
+    _check(mistakes, rounds, delta)
     return mistakes / rounds + math.sqrt(math.log(1 / delta) / (2 * rounds))
 
 
@@ -88,7 +94,7 @@ def average_risk_of_few_errors(mistakes: int, rounds: int, delta: float) -> floa
     >>> round(average_risk_of_few_errors(0, 1000, 0.1), 6)
     0.03006
     """
-    inside_unit("delta", delta)
+    _check(mistakes, rounds, delta)
     log = math.log(rounds / delta)
     return (mistakes + 5 * log / 3 + math.sqrt(2 * log * (mistakes + 1 + 7 * log / 6))) / rounds
 
@@ -102,5 +108,5 @@ def selected_risk(mistakes: int, rounds: int, delta: float) -> float:
     >>> round(selected_risk(100, 10_000, 0.1), 6)
     0.219624
     """
-    inside_unit("delta", delta)
+    _check(mistakes, rounds, delta)
     return mistakes / rounds + 6 * math.sqrt(math.log(2 * (rounds + 1) / delta) / rounds)

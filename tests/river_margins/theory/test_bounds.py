@@ -132,6 +132,9 @@ def test_a_bound_finds_who_does_not_learn(most, rule):
         (lambda: bounds.winnow_mistakes(4, 2.0, 1.0, 1.0, gap=0.4), "`beta` must be"),
         (lambda: bounds.shifting_perceptron_mistakes(1.0, 0.01, 0.0, 3.98, lam=0.55), "`lam` must be at least 1"),
         (lambda: risk.average_risk(1, 10, 0.0), "`delta`"),
+        (lambda: risk.average_risk(11, 10, 0.1), "`mistakes` must be from 0 to the 10 rounds, not 11"),
+        (lambda: risk.average_risk_of_few_errors(-1, 10, 0.1), "`mistakes`"),
+        (lambda: risk.selected_risk(0, 0, 0.1), "`rounds` must be a whole number of at least 1, not 0"),
         (lambda: risk.azuma_tail(-1.0, 10), "`excess`"),
     ],
 )

@@ -419,32 +419,35 @@ def test_if_the_present_time_is_refused_the_log_names_the_clock(file, caplog):
         assert said in caplog.text
 
 
-def test_what_is_as_large_as_a_refused_message_is_shortened_at_once(file):
-    sent, attempts = [], 0
+def sent_where_larger_ones_are_refused(file, limit):
+    """Sends 50 outputs, again after each refusal; returns the outbox and its messages, with their sizes in bytes."""
+    sent = []
 
     def send(topic, partition, key, value, headers, opaque, timestamp=0):
         sent.append((opaque, len(value)))
 
     def check():
         for tag, size in sent:
-            if size > 1000:
+            if size > limit:
                 raise TooLarge(tag, "too large")
 
     producer = SimpleNamespace(begin=lambda: None, send=send, check=check, close=lambda: None)
     outbox, partition = Outbox(file, lambda apart: producer), SimpleNamespace(model=SimpleNamespace(snapshot="s"))
-    while True:
-        attempts += 1
+    for _ in range(4):
         outbox.drop()
         sent.clear()
         for n in range(50):
             record = Record(f"events-0-{n:02d}", None, b"{}")
-            record.id, record.output, record.examples = "a", b"x" * 2000, 3
+            record.id, record.output, record.examples = f"id{n:02d}", b"x" * 2000, 3
             outbox.send(0, n, record, partition)
-        try:
+        with contextlib.suppress(TooLarge):
             outbox.check_sends()
-            break
-        except TooLarge:
-            assert attempts < 5
+            return outbox, sent
+    raise AssertionError("four attempts were not enough")
+
+
+def test_what_is_as_large_as_a_refused_message_is_shortened_at_once(file):
+    outbox, sent = sent_where_larger_ones_are_refused(file, limit=1000)
     assert len(sent) == 50
     outbox.note_commit({0: 50}, ())  # it had short messages: the next interval keeps what was learned
     assert not outbox.is_plain
@@ -454,32 +457,9 @@ def test_what_is_as_large_as_a_refused_message_is_shortened_at_once(file):
     assert outbox.is_plain, "the topic may take larger messages by now"
 
 
-def test_where_no_short_message_fits_either_each_is_said_once_and_one_attempt_shows_it(file, caplog):
+def test_where_no_short_message_fits_either_each_is_said_once_and_a_few_attempts_show_it(file, caplog):
     """An attempt for each record, each of which names all records before, would take hours and gigabytes of log."""
-    sent, attempts = [], 0
-
-    def send(topic, partition, key, value, headers, opaque, timestamp=0):
-        sent.append(opaque)
-
-    def check():
-        for tag in sent:
-            raise TooLarge(tag, "too large")
-
-    producer = SimpleNamespace(begin=lambda: None, send=send, check=check, close=lambda: None)
-    outbox, partition = Outbox(file, lambda apart: producer), SimpleNamespace(model=SimpleNamespace(snapshot="s"))
-    while True:
-        attempts += 1
-        outbox.drop()
-        sent.clear()
-        for n in range(50):
-            record = Record(f"events-0-{n:02d}", None, b"{}")
-            record.id, record.output, record.examples = f"id{n:02d}", b"x" * 2000, 3
-            outbox.send(0, n, record, partition)
-        try:
-            outbox.check_sends()
-            break
-        except TooLarge:
-            assert attempts < 4
+    outbox, sent = sent_where_larger_ones_are_refused(file, limit=10)
     assert not sent and outbox.pending.unsent == 50 and "not even a short message" not in caplog.text
     outbox.note_commit({0: 50}, ())
     said = [record.message for record in caplog.records if "not even a short message" in record.message]

@@ -413,15 +413,18 @@ class Assignment:
         committed = None if partition is None else partition.committed
         metadata = None if committed is None else OffsetMetadata.from_text(committed.metadata)
         is_new, self._truncated_until = time.monotonic() > self._truncated_until, time.monotonic() + TRUNCATED_FOR
-        if is_new or committed is None or metadata is None or not self._is_at_committed(error.partition, committed):
+        if is_new or committed is None or metadata is None or not self._has_learned(committed, error):
             self.reload(number)
             return
         lost = self.restorer.lost_records(error.partition, metadata, error.end)
         self._pause(number, committed, lost, lost.may_heal)
 
-    def _is_at_committed(self, number: int, committed: Committed) -> bool:
-        of = committed if number >= 0 else committed.labels
-        return of is not None and self._consumer.position(number) == of.offset
+    def _has_learned(self, committed: Committed, error: Truncated) -> bool:
+        """Return whether records before the committed offset are lost: the error may be about a later position."""
+        of = committed if error.partition >= 0 else committed.labels
+        if of is None or self._consumer.position(error.partition) != of.offset:
+            return False
+        return error.end is None or error.end < of.offset
 
     def reload(self, number: int) -> None:
         """Let the next `take_over` load the model of a partition again, and read nothing of it until then."""

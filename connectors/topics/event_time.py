@@ -49,9 +49,9 @@ class EventTimes:
     def look(self, partitions: Mapping[int, Partition]) -> None:
         """Look at the event times of these partitions."""
         for number, partition in partitions.items():
-            said = partition.labels and ahead(self._config, number, partition.labels.waiting.time)
-            if not said:
+            event_time = partition.labels.waiting.time if partition.labels is not None else 0
+            if event_time - time.time() * 1000 < LEAST / 2:  # not already below LEAST, around which it may swing
                 self._told.discard(number)
-            elif number not in self._told:
+            elif number not in self._told and (said := ahead(self._config, number, event_time)):
                 self._told.add(number)
                 log.warning("%s", said)

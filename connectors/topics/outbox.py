@@ -72,7 +72,7 @@ class Outbox:
         # The sizes of the smallest whole and of the smallest short message that each topic has refused lately.
         # Compressed, a larger one may fit.
         self._refused: tuple[dict[str, int], dict[str, int]] = {}, {}
-        self._unsent: list[tuple[Any, Record, str, bytes | None]] = []
+        self._unsent: list[tuple[str, Any, str, bytes | None]] = []  # source and id of a record, topic, short message
         self._refused_at = -math.inf
         settings = config.kafka.producer_settings.items()
         self._compresses = any("compression" in key and value not in (None, "none") for key, value in settings)
@@ -156,7 +156,8 @@ class Outbox:
             level, message = self._level_of(level, tag, record, topic, whole)
         if level > 1:
             self.pending.add_unsent()
-            self._unsent.append((getattr(record, "id", record.source), record, topic, message[1]))  # a label has no id
+            id = getattr(record, "id", record.source)  # a label that was not decoded has none
+            self._unsent.append((record.source, id, topic, message[1]))
             return
         if self._is_transactional and self._opened is None:
             self._open()
@@ -296,9 +297,10 @@ class Outbox:
         is_old = time.monotonic() - self._refused_at > TRY_AGAIN
         if is_old or not (self.pending.shortened or self.pending.unsent):
             self._refused = {}, {}
-        for id, record, topic, short in self._unsent:  # only now: until then each attempt would say it
-            at = where_read(record.source)
-            log.error("record %s: not even a short message fits into `%s`: %r", id, topic, short, extra=at)
+        for source, id, topic, short in self._unsent:  # only now: until then each attempt would say it
+            log.error(
+                "record %s: not even a short message fits into `%s`: %r", id, topic, short, extra=where_read(source)
+            )
         if self._sends_apart and not behind:
             self.connect().close()
             self._producer, self._sends_apart = None, False
@@ -335,7 +337,8 @@ class Outbox:
 
 
 def _size_of(message: Message) -> int:
-    """Return about how many bytes a message takes."""
+    """Return how many bytes a message takes, but for its place in a batch: each part has its length before it."""
     key, value, headers = message
-    names = sum(len(name.encode()) + len(content or b"") for name, content in headers)
-    return len(key or b"") + len(value or b"") + names
+    parts = [key, value, *(part for name, content in headers for part in (name.encode(), content))]
+    lengths = [len(part or b"") for part in parts]
+    return sum(lengths) + sum(max(1, ((2 * length).bit_length() + 6) // 7) for length in lengths)  # varints, signed

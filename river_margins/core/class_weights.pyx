@@ -1,5 +1,6 @@
 """The weights of classes, which multiply sample weights."""
 
+import warnings
 from collections.abc import Mapping
 
 from river_margins.tasks.base cimport Labels, Task
@@ -59,9 +60,10 @@ cdef class ClassWeights:
             return self.parameter.get(labels[place], 1.0)
         label = plain(y)
         if label not in self.parameter and (alike := [key for key in self.parameter if str(key) == str(label)]):
-            raise ValueError(
-                f"`class_weight` has the label {alike[0]!r}, and this label is {label!r}: its weight would have no effect; "
-                "write both in the same way"
+            warnings.warn(
+                f"`class_weight` has the label {alike[0]!r}, and this label is {label!r}: its weight has no effect; write both in "
+                "the same way",
+                stacklevel=1,
             )
         return self.parameter.get(label, 1.0)
 

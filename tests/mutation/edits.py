@@ -250,7 +250,7 @@ EDITS = [
         ("all labels count as seen", "(self.kinds + (own == 1))", "len((<Labels> task).labels)"),
         ("a label that comes late outweighs all others", "* own), <double> own)", "* own), 1e300)"),
         ("a new label takes the weight of another", "label = plain(y)", "label = labels[0] if labels else plain(y)"),
-        ("a label like one with a weight has none", "if label not in self.parameter and", "if False and"),
+        ("a label like one with a weight is not told", "if label not in self.parameter and", "if False and"),
         ("no label is refused", "self.checked = self.balanced", "self.checked = True"),
         ("counts are not restored", "        self.counts = counts\n", ""),
         ("examples are not restored", "self.examples, self.kinds = sum(counts),", "self.kinds ="),

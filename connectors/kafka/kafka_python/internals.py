@@ -128,9 +128,14 @@ def position(consumer: KafkaConsumer, place: TopicPartition) -> int:
 def seek(consumer: KafkaConsumer, place: TopicPartition, offset: int, epoch: int) -> None:
     """Read on from an offset, after the leader has said whether it has the record before it, written in that epoch.
 
-    The public `seek` takes no epoch. -1 is one that is not known: then nothing is asked.
+    The public `seek` takes no epoch. -1 is one that is not known: then nothing is asked. An answer about the former
+    position is dropped: the library would raise it at the next poll.
     """
     consumer.seek(place, offset)
+    if (answer := consumer._fetcher._cached_log_truncation) is not None:
+        answer.divergent_offsets.pop(place, None)
+        if not answer.divergent_offsets:
+            consumer._fetcher._cached_log_truncation = None
     consumer._subscription.assignment[place].seek(OffsetAndMetadata(offset, "", epoch))
 
 

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 from connectors.errors import StalledError, StateError
-from connectors.kafka import ClientError, Committed
+from connectors.kafka import ClientError, Committed, Truncated
 from connectors.model.counts import Counts
 from connectors.model.replay_proof import ReplayMismatch
 from connectors.snapshots import retention
@@ -21,6 +21,7 @@ from connectors.topics.assignment import Assignment
 from connectors.topics.bad_partitions import PartitionStateError
 from connectors.topics.commit import Committer
 from connectors.topics.loading import Loading
+from connectors.topics.offset_metadata import OffsetMetadata
 from connectors.topics.processor import Processor
 from connectors.topics.restore import Restorer
 from connectors.topics.timeouts import LONGEST_WORK, Timeouts
@@ -468,6 +469,33 @@ def test_growth_is_refused_only_while_a_partition_has_not_begun():
     committed[2] = None
     with pytest.raises(StateError, match="had 2"):
         found._partitions_before({0: committed[0]})
+
+
+def test_only_records_that_were_learned_are_lost():
+    """The first alarm, one from beyond the committed offset, and one about later records load the partition again."""
+    found, _ = assignment()
+    metadata = OffsetMetadata.of_snapshot(b"", 10, 8, False, topic_id="t", partitions=2, host="h")
+    position, error = {0: 10, 1: 10}, PartitionStateError(1, "lost", may_heal=False)
+    found._consumer.position = position.__getitem__
+    found.restorer.lost_records = lambda number, metadata, end: error
+
+    def paused(number, end):
+        found.partitions = {n: SimpleNamespace(committed=metadata.to_committed()) for n in range(2)}
+        found.take_truncation(Truncated(number, end))
+        assert (number in found.partitions) == (number in found.bad.reasons)
+        return set(found.bad.reasons)
+
+    assert paused(1, 5) == set(), "the topic may be another one now"
+    assert paused(1, 10) == paused(1, 12) == set(), "an answer about a later position"
+    position[1] = 15
+    assert paused(1, 5) == set(), "it is read again from the committed offset"
+    position[1] = 10
+    assert paused(1, 5) == {1}
+    position[0] = 12
+    assert paused(0, None) == {1}
+    found._truncated_until = -math.inf
+    position[0] = 10
+    assert paused(0, None) == {1}, "the first alarm after a long time"
 
 
 def test_a_damaged_snapshot_that_comes_back_lets_the_partition_go_on():

@@ -547,6 +547,20 @@ def test_first_out_of_range(kafka, topic):
     assert internals.first_out_of_range(raised.value) == (place, 17), broken(internals.first_out_of_range)
 
 
+def test_seek(kafka, topic):
+    """What was answered about the former position of a partition is dropped, and what of others is not."""
+    with contextlib.closing(KafkaConsumer(bootstrap_servers=kafka.bootstrap_servers)) as consumer:
+        here, there = places = [TopicPartition(topic, n) for n in range(2)]
+        consumer.assign(places)
+        consumer._fetcher._cached_log_truncation = kafka_errors.LogTruncationError(dict.fromkeys(places))
+        internals.seek(consumer, here, 3, 7)
+        found = consumer._subscription.assignment[here].position
+        assert (found.offset, found.leader_epoch) == (3, 7), broken(internals.seek)
+        assert list(consumer._fetcher._cached_log_truncation.divergent_offsets) == [there], broken(internals.seek)
+        internals.seek(consumer, there, 0, -1)
+        assert consumer._fetcher._cached_log_truncation is None, broken(internals.seek)
+
+
 @pytest.mark.parametrize(("found", "end"), [(OffsetAndMetadata(5, "", 2), 5), (None, None)])
 def test_first_truncated(found, end):
     """As the library makes the error; `test_three_brokers.py` has one of a leader that lacks records."""

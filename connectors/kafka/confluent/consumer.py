@@ -36,7 +36,7 @@ log = logging.getLogger(__name__)
 HEARTBEAT_INTERVAL_MS = 3_000  # the library's default
 LONGEST_WAIT = 0.1  # seconds of one wait within a poll: after it an assignment is seen, and a signal
 REQUEST_TIMEOUT = 10.0  # seconds for the offsets of a partition
-START_TIMEOUT = 5.0  # seconds until a partition is read: until then the library takes no `seek`
+START_TIMEOUT = 1.0  # seconds until a partition is read: until then the library takes no `seek`
 COMMITTED_ATTEMPT = 2.0  # seconds of one request for committed offsets before the group is joined
 
 
@@ -148,8 +148,7 @@ class Consumer:
                 self._release_all()
                 # a response to an earlier offset request can undo the library's own `seek`
                 self._consumer.assign(self._topic_partitions(self._positions))
-                self._ask_for_epochs()
-                self._has_new_positions = False
+                self._has_new_positions = not self._ask_for_epochs()
             while True:
                 messages = self._consumer.consume(1, max(0.0, min(LONGEST_WAIT, end - time.monotonic())))
                 if self._instance and self._has_lost:
@@ -165,12 +164,15 @@ class Consumer:
         records = self._take(messages)
         return records if self.ownership is before else []
 
-    def _ask_for_epochs(self) -> None:
-        """Let the library ask the leader for the records before each new position: at an `assign` it does not."""
+    def _ask_for_epochs(self) -> bool:
+        """Let the library ask the leader for the records before each new position: at an `assign` it does not.
+
+        Return False if it refuses that, to try again: a member that was replaced has no partitions, and only an event
+        tells why.
+        """
         self._sought = {n: offset for n, offset in self._sought.items() if self._positions.get(n) == offset}
-        for place in self._topic_partitions(self._sought):
-            if internals.leader_epoch(place) != UNKNOWN:
-                internals.seek_once_started(self._consumer, place, START_TIMEOUT)
+        known = [place for place in self._topic_partitions(self._sought) if internals.leader_epoch(place) != UNKNOWN]
+        return all([internals.seeks_once_started(self._consumer, place, START_TIMEOUT) for place in known])
 
     def _take(self, messages: list[Any]) -> list[Record]:
         """Return records, and move the positions past them and past the markers that end a partition."""

@@ -80,15 +80,19 @@ def leader_epoch(place: TopicPartition) -> int:
     return -1 if place.leader_epoch is None else max(int(place.leader_epoch), -1)
 
 
-def seek_once_started(consumer: Consumer, place: TopicPartition, seconds: float) -> None:
-    """Call `seek` as soon as the library has begun to read a partition, some milliseconds after `assign`."""
+def seeks_once_started(consumer: Consumer, place: TopicPartition, seconds: float) -> bool:
+    """Call `seek` as soon as the library has begun to read a partition, some milliseconds after `assign`.
+
+    Return False if it takes longer, or if the library refuses.
+    """
     end = time.monotonic() + seconds
     while True:
         try:
-            return consumer.seek(place)
+            consumer.seek(place)
+            return True
         except KafkaException as error:
             if error.args[0].code() not in (KafkaError._STATE, KafkaError._PREV_IN_PROGRESS) or time.monotonic() > end:
-                raise
+                return False
         time.sleep(0.002)
 
 

@@ -488,6 +488,33 @@ def test_closing_does_not_wait_for_messages_without_an_outcome(place, kafka):
     assert time.monotonic() - began < LINGER
 
 
+def test_a_refused_question_for_an_epoch_hides_no_other_error_and_is_asked_again(kafka, monkeypatch):
+    """librdkafka refuses it in a member that another one has replaced, and an event says so."""
+    refused = iter([KafkaException(KafkaError(KafkaError._UNKNOWN_PARTITION))])
+    seek = confluent_kafka.Consumer.seek
+
+    class Refusing(confluent_kafka.Consumer):
+        def seek(self, place):
+            for error in refused:
+                raise error
+            asked.append((place.offset, place.leader_epoch))
+            seek(self, place)
+
+    asked = []
+    monkeypatch.setattr(confluent_kafka, "Consumer", Refusing)
+    for place in closed(Place(kafka, "confluent")):
+        place.fill(10)
+        consumer = place.consumer()
+        consumer.join()
+        join(consumer, {0, 1})
+        consumer.seek(0, 0)
+        wait_for(lambda: consumer.position(0) == 5 or consumer.poll(0.1) is None, "the records")  # noqa: B023
+        consumer.seek(0, 5)
+        assert consumer.poll(0) == [] and asked == [] and next(refused, None) is None
+        assert consumer.poll(0) == [] and asked == [(5, 0)]
+        assert consumer.poll(0) == [] and asked == [(5, 0)]
+
+
 def test_a_message_without_a_key_among_others_for_a_compacted_topic(place):
     """All messages of its batch fail with it, those before it first."""
     with contextlib.closing(KafkaAdminClient(bootstrap_servers=place.settings["bootstrap_servers"])) as admin:

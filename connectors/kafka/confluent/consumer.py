@@ -36,7 +36,7 @@ log = logging.getLogger(__name__)
 HEARTBEAT_INTERVAL_MS = 3_000  # the library's default
 LONGEST_WAIT = 0.1  # seconds of one wait within a poll: after it an assignment is seen, and a signal
 REQUEST_TIMEOUT = 10.0  # seconds for the offsets of a partition
-START_TIMEOUT = 1.0  # seconds until a partition is read: until then the library takes no `seek`
+START_TIMEOUT = 5.0  # seconds until all partitions are read: until then the library takes no `seek`
 COMMITTED_ATTEMPT = 2.0  # seconds of one request for committed offsets before the group is joined
 
 
@@ -172,7 +172,8 @@ class Consumer:
         """
         self._sought = {n: offset for n, offset in self._sought.items() if self._positions.get(n) == offset}
         known = [place for place in self._topic_partitions(self._sought) if internals.leader_epoch(place) != UNKNOWN]
-        return all([internals.seeks_once_started(self._consumer, place, START_TIMEOUT) for place in known])
+        end = time.monotonic() + START_TIMEOUT
+        return all([internals.seeks_once_started(self._consumer, place, end) for place in known])
 
     def _take(self, messages: list[Any]) -> list[Record]:
         """Return records, and move the positions past them and past the markers that end a partition."""

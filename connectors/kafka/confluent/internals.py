@@ -80,12 +80,11 @@ def leader_epoch(place: TopicPartition) -> int:
     return -1 if place.leader_epoch is None else max(int(place.leader_epoch), -1)
 
 
-def seeks_once_started(consumer: Consumer, place: TopicPartition, seconds: float) -> bool:
+def seeks_once_started(consumer: Consumer, place: TopicPartition, end: float) -> bool:
     """Call `seek` as soon as the library has begun to read a partition, some milliseconds after `assign`.
 
-    Return False if it takes longer, or if the library refuses.
+    Return False if it has not until `end`, on the clock of `time.monotonic`, or if the library refuses.
     """
-    end = time.monotonic() + seconds
     while True:
         try:
             consumer.seek(place)

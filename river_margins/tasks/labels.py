@@ -28,9 +28,10 @@ def plain(label: object) -> object:
 
 
 def label_list(name: str, labels: Any) -> Any:
-    """Return a parameter with labels as a list, if it is neither a list nor a tuple, text or None.
+    """Return a parameter with labels as a list, if it is neither a list nor a tuple nor None.
 
-    Then copies and snapshots hold it. Raise TypeError if the order of the labels is not fixed, as in a set.
+    Then copies and snapshots hold it. Raise TypeError for a text, which would be a label for each of its letters, and
+    if the order of the labels is not fixed, as in a set.
 
     >>> import numpy as np
     >>> label_list("classes", np.array([0, 1])), label_list("classes", ("ham", "spam"))
@@ -39,9 +40,9 @@ def label_list(name: str, labels: Any) -> Any:
     Traceback (most recent call last):
     TypeError: `classes` must be a list of labels, whose order counts, not {'spam'}
     """
-    if labels is None or isinstance(labels, list | tuple | str):
+    if labels is None or isinstance(labels, list | tuple):
         return [] if labels == () else labels  # River's clone looks at the first entry of a tuple
-    if not hasattr(labels, "__getitem__"):
+    if isinstance(labels, str | bytes) or not hasattr(labels, "__getitem__"):
         raise TypeError(f"`{name}` must be a list of labels, whose order counts, not {labels!r}")
     return [plain(label) for label in labels]
 

@@ -44,7 +44,7 @@ def shared(x, label):
 @pytest.mark.parametrize("phi", [None, shared], ids=["a block for each label", "shared features"])
 def test_a_round_is_a_step_along_the_gradient(phi):
     x, h = {"a": 0.7, "b": -1.3}, 1e-6
-    model = rm.LogLinearClassifier(0.25, phi=phi, classes="uvw")
+    model = rm.LogLinearClassifier(0.25, phi=phi, classes=["u", "v", "w"])
     for label in "uvw":
         model.learn_one(x, label)
     (weights,) = model.parameters()
@@ -90,7 +90,7 @@ STREAMS = {
     "noise": list(gaussian(150, 0.4)),
     "labels against the prediction": None,
 }
-CLASSES, FEATURES = "abc", "xyz"
+CLASSES, FEATURES = ["a", "b", "c"], "xyz"
 
 
 def log_loss(W, x, y):
@@ -143,7 +143,7 @@ def test_the_bound_is_broken_by_other_steps(kind):
 
 def test_the_decay_and_the_schedule():
     """w' = (1 - r·l2)·w + r·g with r = lr/sqrt(t), for features that are absent, too."""
-    model = rm.LogLinearClassifier(0.5, schedule="1/sqrt(t)", l2=0.2, classes="ab", intercept=False)
+    model = rm.LogLinearClassifier(0.5, schedule="1/sqrt(t)", l2=0.2, classes=["a", "b"], intercept=False)
     model.learn_one({"x": 1.0}, "a")
     assert model.weights["x", "a"] == near(0.25)
     model.learn_one({"z": 1.0}, "b")

@@ -42,7 +42,7 @@ def by_formula(optimizer, rounds, lr, n_steps):
 @pytest.mark.parametrize("optimizer", ["adagrad", "adadelta"])
 def test_the_steps_are_those_of_the_papers(optimizer, n_steps):
     rounds = [(1.0, "a"), (-0.5, "b"), (2.0, "b"), (0.3, "a")]
-    trained = rm.LogLinearClassifier(classes="ab", intercept=False)
+    trained = rm.LogLinearClassifier(classes=["a", "b"], intercept=False)
     model = rm.OneStepAdaptation(trained, optimizer=optimizer, lr=0.1, n_steps=n_steps)
     for x, y in rounds:
         model.learn_one({"x": x}, y)

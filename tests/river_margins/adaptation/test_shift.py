@@ -66,7 +66,7 @@ def switches(rounds, chances, copies=1, seed=0):
 
 
 def errors(rounds_of, names, **parameters):
-    found = [comparison.progressive_errors(rounds_of(seed), names, "ab", **parameters) for seed in range(3)]
+    found = [comparison.progressive_errors(rounds_of(seed), names, ["a", "b"], **parameters) for seed in range(3)]
     return np.mean([each.generative for each in found], 0), np.mean([each.discriminative for each in found], 0)
 
 
@@ -107,4 +107,4 @@ def test_counts_of_all_rounds_adapt_slowly_to_a_shift():
 def test_kappa_out_of_range_is_named():
     for kappa in (0.5, 1.5, -1.0):
         with pytest.raises(ValueError, match="`kappa`"):
-            comparison.progressive_errors([], ["a"], "ab", kappa=kappa)
+            comparison.progressive_errors([], ["a"], ["a", "b"], kappa=kappa)

@@ -106,7 +106,7 @@ def test_before_the_first_label():
         rm.INTERCEPT: 0.0,
     }
     assert rm.PARegressor(intercept=False).explain_one({"a": 1.0}) == {"a": 0.0}
-    assert rm.PAClassifier(classes="abc").explain_one({}).keys() == set("abc")
+    assert rm.PAClassifier(classes=["a", "b", "c"]).explain_one({}).keys() == set("abc")
     with pytest.raises(ValueError, match="feature 'a'"):
         rm.PAClassifier().explain_one({"a": "text"})
 

@@ -382,7 +382,7 @@ def test_a_copy_of_the_weights_has_them_and_stays(duplicate):
     assert kept == {"a": 0.5, "b": 0.5}  # a step of 1/|x|²
     model.learn_one({"a": 1.0}, False)
     assert kept == {"a": 0.5, "b": 0.5} and model.weights["a"] == -1.0
-    classes = rm.PAClassifier(mode=0, intercept=False, classes="xyz")
+    classes = rm.PAClassifier(mode=0, intercept=False, classes=["x", "y", "z"])
     classes.learn_one({"a": 1.0}, "y")
     assert copy.deepcopy(classes.weights) == classes.weights and classes.weights["y"]["a"] == 0.5
 

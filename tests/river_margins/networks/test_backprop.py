@@ -70,7 +70,7 @@ def derivatives(model, loss, h=1e-6):
 @pytest.mark.parametrize("activation", FUNCTIONS)
 def test_a_round_is_a_step_along_the_gradient(activation):
     x, lr = {"a": 0.7, "b": -1.3}, 0.1
-    classifier = rm.OnlineMLPClassifier((8, 6), lr=lr, activation=activation, classes="uvw")
+    classifier = rm.OnlineMLPClassifier((8, 6), lr=lr, activation=activation, classes=["u", "v", "w"])
     regressor = rm.OnlineMLPRegressor((8, 6), lr=lr, activation=activation, scale_target=False)
     losses = {
         classifier: ("v", lambda: -math.log(classifier.predict_proba_one(x)["v"])),

@@ -47,7 +47,7 @@ def test_the_worked_rounds():
 
 def test_a_round_is_a_step_along_the_gradient_of_the_weighted_losses():
     x, label, lr, h = {"a": 0.7, "b": -1.3}, "v", 0.25, 1e-6
-    model = rm.HedgeBackpropClassifier(3, 4, lr=lr, classes="uvw", beta=0.5)
+    model = rm.HedgeBackpropClassifier(3, 4, lr=lr, classes=["u", "v", "w"], beta=0.5)
     for y in "vuvv":
         model.learn_one(x, y)
     weights = np.array(model.depth_weights)

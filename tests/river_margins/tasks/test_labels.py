@@ -216,7 +216,7 @@ def test_any_classifier_takes_a_new_class(learner):
 def test_classes_have_an_order(make):
     """That of a set differs between processes, and with it which label is the positive one."""
     parameters = {"rule": rm.PA1()} if make is rm.MarginClassifier else {}
-    for classes in ({"ham", "spam"}, (label for label in "ab"), 2):
+    for classes in ({"ham", "spam"}, (label for label in "ab"), 2, "spam"):
         with case(classes), pytest.raises(TypeError, match="`classes` must be a list of labels, whose order counts"):
             make(classes=classes, **parameters)
     with pytest.raises(TypeError, match="`tags` must be a list"):

@@ -128,6 +128,8 @@ class Consumer:
 
     def _on_lost(self, consumer: confluent_kafka.Consumer, lost: list[TopicPartition]) -> None:
         self.ownership, self._has_lost = None, True
+        if self._instance:
+            consumer.unsubscribe()  # else the library joins again after this, and fences a successor
         self._on_revoke(consumer, lost)
 
     def _topic_partitions(self, offsets: Mapping[int, int]) -> list[TopicPartition]:

@@ -211,6 +211,29 @@ def test_a_zombie_ends_when_it_wakes_up(stream):
             successor.end()
 
 
+@BOTH_CLIENTS
+def test_a_zombie_that_slept_for_longer_than_its_session_leaves_the_place_to_its_successor(kafka, tmp_path):
+    """It knows by its own clock that its session is over. If it joined again, the successor would be fenced."""
+    stream = Stream(kafka, tmp_path, partitions=2)
+    stream.forget_the_dead_soon()
+    records = phishing(600)
+    with started(stream.file(instance="same")) as zombie:
+        stream.produce(records[:300])
+        stream.read(stream.output, 300)
+        zombie.send_signal(signal.SIGSTOP)
+        with running(stream.config(instance="same")) as successor:
+            stream.produce(records[300:400])
+            stream.read(stream.output, 400)
+            time.sleep(2 * stream.settings["kafka"]["consumer"]["session_timeout_ms"] / 1000)
+            zombie.send_signal(signal.SIGCONT)
+            zombie.communicate(timeout=DEADLINE)
+            assert zombie.returncode in (FencedError.exit_code, StalledError.exit_code)
+            stream.produce(records[400:])
+            stream.assert_exact(records)
+            assert successor.result is None, "the zombie did not disturb its successor"
+            successor.end()
+
+
 @pytest.mark.parametrize(("instance", "expected"), [("a", ["dropped"]), (None, [])])
 def test_after_a_failed_last_commit_an_instance_has_no_transaction_to_abort(instance, expected):
     """A producer that aborts it would fence that of a successor."""

@@ -54,7 +54,8 @@ def progressive(dataset: Iterable[Any], model: Any, metric: Given) -> Given:
     """
     _refuse_mistaken(dataset, model, metric)
     if not (hasattr(model, "predict_learn_one") and metric.works_with(model) and _needs_labels(model, metric)):
-        evaluate.progressive_val_score(dataset, model, metric)
+        # copied: River takes the weight out of the dict, and a list of rounds would have none the next time
+        evaluate.progressive_val_score(((x, y, *map(dict, extra)) for x, y, *extra in dataset), model, metric)
         return metric
     if type(metric).update in (ClassificationMetric.update, BinaryMetric.update):
         _count(dataset, model, metric)
@@ -80,12 +81,18 @@ def _refuse_mistaken(dataset: Any, model: Any, metric: Any) -> None:
         )
     if not hasattr(metric, "works_with"):
         raise TypeError(f"`metric` must be a metric of River, such as metrics.Accuracy(), not {metric!r}")
+    whole = dataset[0] if isinstance(dataset, list | tuple) and dataset else dataset  # of (X, y)
     # a shuffled array, or a column, of pairs is a data set
-    if hasattr(dataset, "columns") or (hasattr(dataset, "shape") and getattr(dataset, "dtype", "object") != "object"):
+    if hasattr(whole, "columns") or (hasattr(whole, "shape") and getattr(whole, "dtype", "object") != "object"):
         raise TypeError(
-            f"`dataset` must yield pairs of an example and its label, and {type(dataset).__name__} does not: "
+            f"`dataset` must yield pairs of an example and its label, and {_kind_of(dataset)} does not: "
             "river.stream.iter_frame(X, y) and iter_array(X, y) make them"
         )
+
+
+def _kind_of(dataset: Any) -> str:
+    held = f" of {type(dataset[0]).__name__}" if isinstance(dataset, list | tuple) else ""
+    return f"{type(dataset).__name__}{held}"
 
 
 def _rounds(dataset: Iterable[Any], model: Any) -> Iterator[tuple[Any, Any]]:

@@ -101,6 +101,9 @@ class Pipeline(compose.Pipeline):
             method = "transform_many" if isinstance(step, base.Transformer) else "learn_many"
             if not hasattr(step, method):
                 raise AttributeError(f"`{type(step).__name__}` takes no frames: call `learn_one` for each row")
+            if isinstance(step, RowMaker):
+                (<RowMaker> step).refuse_frames("learn_one", "learn_many")
+                (<RowMaker> step).refuse_frames("transform_one", "transform_many")
         super().learn_many(read_once(self, X, "learn_many"), y, **params)
 
     def predict_many(self, X):

@@ -1,5 +1,6 @@
 """Files in the svmlight format, also called LIBSVM, as sparse matrices for `learn_csr`."""
 
+from codecs import BOM_UTF8
 from os import PathLike, fspath
 
 import numpy as np
@@ -78,6 +79,7 @@ def read(source):
 
 cdef tuple parsed(bytes text, name):
     """Return the matrix and the labels of a text; `name` is that of its file in errors."""
+    text = text.removeprefix(BOM_UTF8)  # editors on Windows write it
     cdef Py_ssize_t rows = 0, count = 0, line = 1, most_rows = count_of(b"\n", text) + 1, most = count_of(b":", text)
     starts, labels = np.zeros(most_rows + 1, np.int64), np.empty(most_rows)
     columns, values = np.empty(most, np.int32), np.empty(most)

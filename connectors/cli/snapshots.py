@@ -81,13 +81,14 @@ def export(
     from river_margins import snapshot
 
     check_save(to)
+    replaces = ", in place of the file that was there" if to.is_file() else ""
     with _opened(file) as admin:
         data = admin.read(admin.entry(id))
     try:
         snapshot.write_file(to, data)
     except OSError as error:
         raise StartError(f"`{to}` cannot be written: {error.strerror}") from error
-    typer.echo(f"{to}: {len(data)} bytes")
+    typer.echo(f"{to}: {len(data)} bytes{replaces}")
 
 
 @app.command()
@@ -134,6 +135,8 @@ def rewind(
             raise typer.BadParameter("an offset belongs to one partition: say which, with `--partition`")
         if empty:
             moves = admin.start_anew(numbers, offset)
+            if admin.start_from is not None:
+                typer.echo(f"these partitions begin with the model of `start_from`, `{admin.start_from}`", err=True)
         elif to is not None:
             entry = admin.entry(to)
             if entry.partition not in numbers:

@@ -33,7 +33,8 @@ def check_learner(
     learner
         The learner of the processor's file.
     record
-        The section of the file about records. A snapshot that tells nothing about them fits each.
+        The section of the file about records. A snapshot that tells nothing about them fits each, and so does a model
+        that has learned nothing.
     data
         The bytes of the snapshot.
     named
@@ -59,11 +60,18 @@ def check_learner(
         said = f"{which} is not the one of {named.removesuffix(',')}: {'; '.join(changes.refused)}"
         instead = "" if key == "learner" else "give it another name, with which it begins anew, or "
         raise StateError(f"{said}; put `{key}` back as it was, or {instead}{start_over}")
-    if moved := _differences(changes.about.get("record"), record.shape):
+    moved = _differences(changes.about.get("record"), record.shape)
+    if moved and not _is_untrained(data):
         said = f"{named} learned other records: {'; '.join(moved)}"
         anyway = "" if goes_on is None else f"; {goes_on}"
         raise StateError(f"{said}; put `record` back as it was, or {start_over}{anyway}")
     return changes
+
+
+def _is_untrained(data: bytes) -> bool:
+    """Tell whether a model has learned nothing yet, such as after a first trial whose records were all rejected."""
+    model = snapshot.loads(data)
+    return snapshot.dumps(model) == snapshot.dumps(model.clone())
 
 
 def _differences(before: Any, now: dict[str, Any]) -> list[str]:

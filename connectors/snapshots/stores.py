@@ -23,6 +23,7 @@ SUFFIX = ".snapshot"
 THREADS = 12  # that use a store side by side: most of their time they wait for it
 STORE_TIMEOUT = 10.0  # seconds for an answer, by default
 UNFINISHED = 3600.0  # seconds after which nobody finishes a file any more
+CHECKED = 16 * 1024  # bytes that a check writes
 READING_FACTOR = 6  # reading a snapshot may take this much longer: with asynchronous packages, other partitions go on
 FILE_NAME = re.compile(
     r"[A-Za-z0-9_-][A-Za-z0-9._-]*"
@@ -125,8 +126,8 @@ class FolderStore:
     def check(self) -> None:
         with _refusals("written", self.folder):
             make_folder(self._folder)
-            with tempfile.TemporaryFile(dir=self._folder):
-                pass
+            with tempfile.TemporaryFile(dir=self._folder) as file:
+                file.write(bytes(CHECKED))  # an empty file has room on a disk that is full
 
     def check_partition(self, partition: int) -> None:
         folder = self._folder / str(partition)

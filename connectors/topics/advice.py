@@ -69,10 +69,10 @@ class Advice:
         return f"to go on with {kind}: `{REWIND} --empty{at} --partition {partition}`"
 
 
-def keep_model(metadata: OffsetMetadata) -> str:
-    """Return how `Advice.start_over` begins with the model of the snapshot."""
+def keep_model(partition: int, metadata: OffsetMetadata) -> str:
+    """Return how `Advice.start_over` begins with the model of the snapshot of a partition."""
     but = f", but for its last {metadata.inputs} inputs" if metadata.inputs else ""  # with `snapshots.every`
     return (
         f"; to keep the model{but}, save it before, with `river-margins snapshots export FILE {metadata.snapshot} "
-        "--to model.snapshot`, and name it as `start_from`"
+        f"--to model-{partition}.snapshot`, and name it as `start_from`: each partition has a model of its own"
     )

@@ -219,7 +219,7 @@ class Restorer:
             raise PartitionStateError(
                 partition,
                 f"what waits for labels with snapshot `{metadata.snapshot}` of {self._how.of(partition)} cannot be "
-                f"read: {error}; restore it from a backup, or {self._how.start_over(partition)}{keep_model(metadata)}",
+                f"read: {error}; restore it from a backup, or {self._how.start_over(partition)}{keep_model(partition, metadata)}",
             ) from error
 
     def _asking(self, partition: int, waiting: WaitingFiles) -> Asking | None:
@@ -302,7 +302,7 @@ class Restorer:
         if not first <= metadata.offset <= end:
             is_late = metadata.offset < first
             lost = "retention deleted records before they were read" if is_late else "the topic lost records"
-            keep = keep_model(metadata) if is_late else ""
+            keep = keep_model(partition, metadata) if is_late else ""
             if metadata.labels:
                 keep += f"; {'either way, ' if is_late else ''}what waits for labels is dropped"
             raise PartitionStateError(
@@ -316,7 +316,7 @@ class Restorer:
                 partition,
                 f"{of} must be read again from offset {metadata.snapshot_offset} of snapshot `{metadata.snapshot}`, "
                 f"but begins at {first}: retention deleted records sooner than `snapshots.every` wrote a snapshot; "
-                f"{self._how.start_over(partition)}{keep_model(metadata)}",
+                f"{self._how.start_over(partition)}{keep_model(partition, metadata)}",
                 may_heal=False,
             )
 

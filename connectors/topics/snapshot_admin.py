@@ -101,6 +101,11 @@ class SnapshotAdmin:
             if (name := SnapshotName.parse(text))
         ]
 
+    @property
+    def start_from(self) -> pathlib.Path | None:
+        """The snapshot that new models start from; None if they begin empty."""
+        return self._config.start_from
+
     def partitions(self, only: int | None) -> list[int]:
         """Return all partitions, or only one. Raise StateError if there is no such partition."""
         if only is not None and only not in self._numbers:

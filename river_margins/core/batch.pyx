@@ -85,7 +85,8 @@ cdef class Batch:
             # Nothing to add, so the row points to the values of the batch, and a complete row to its indices.
             row.finish(length, index_of if complete else row.own_index, value, complete and self.in_order)
             return 0
-        if known and complete and self.unknown_columns == 0:  # behind the constant feature, which the row has by now
+        # behind the constant feature, which the row has by now; without features there is nothing to copy
+        if known and length and complete and self.unknown_columns == 0:
             memcpy(row.own_index + known, index_of, length * sizeof(int32_t))
             memcpy(row.own_value + known, value, length * sizeof(double))
             row.finish(known + length, row.own_index, row.own_value, self.in_order)

@@ -55,8 +55,11 @@ cdef class Estimator:
         return _construct, (type(self), self._recipe()), self.__getstate__()
 
     def __repr__(self):
+        names, is_open = _constructor(type(self))
+        if not is_open:  # River shows an estimator without what * or ** takes
+            self._check_parameters()
         shown = super().__repr__()
-        for name in _constructor(type(self))[0]:
+        for name in names:
             part = getattr(self, name, None)
             if isinstance(part, base.Base):  # of which River shows the parameters only if it is one of its own
                 within = repr(part).replace("\n", "\n  ")
@@ -64,16 +67,20 @@ cdef class Estimator:
         return shown
 
     def _get_params(self):
-        names, is_open = _constructor(type(self))
-        for name in names if is_open else ():
-            if not hasattr(self, name):  # River would leave out what * or ** took, and a copy have other parameters
+        self._check_parameters()
+        return super()._get_params()
+
+    def _check_parameters(self):
+        """Raise TypeError for a parameter of the constructor that is not kept."""
+        for name in _constructor(type(self))[0]:
+            if not hasattr(self, name):  # of what * or ** takes, River would leave it out, and copies have other parameters
                 raise TypeError(
                     f"`{type(self).__name__}` does not keep its parameter `{name}`: write self.{name} = {name} in `__init__`"
                 )
-        return super()._get_params()
 
     def _recipe(self):
         """Return the parameters that make an estimator which has learned nothing. `__getstate__` has the rest."""
+        self._check_parameters()
         names, is_open = _constructor(type(self))
         return {name: getattr(self, name) for name in (self._get_params() if is_open else names)}
 

@@ -745,7 +745,9 @@ cdef class Learner(Estimator):
             if fresh.class_weights is not None:
                 fresh.class_weights.check_labels(self.task)  # now: else each further round would be refused
             self.own_space.bind_rule(fresh.own_rule)
-            vars(self).update(vars(fresh))
+            # What follows from parameters. What else a subclass keeps there, it has learned.
+            following = {"rule", "space", *fresh._recipe()}
+            vars(self).update({key: found for key, found in vars(fresh).items() if key in following})
             self.own_rule = fresh.own_rule
             self.rule_in_python, self.moves_all_classes = fresh.rule_in_python, fresh.moves_all_classes
             if not is_balanced(self.class_weights) or not is_balanced(fresh.class_weights):  # else the counts are kept

@@ -29,9 +29,21 @@ cdef class RowMaker(Estimator):
         return made
 
     cdef int open_rows(self, type compiled) except -1:
+        self.compiled = compiled
         self.makes_rows = all(
             [getattr(type(self), name) is getattr(compiled, name) for name in ("learn_one", "transform_one")]
         )
+        return 0
+
+    cdef int refuse_frames(self, str one, str many) except -1:
+        """Raise TypeError if a subclass has its own method for one example, and for frames still the compiled one."""
+        kind = type(self)
+        own_one, own_many = (getattr(kind, each) is not getattr(self.compiled, each, None) for each in (one, many))
+        if own_one and not own_many:
+            raise TypeError(
+                f"`{kind.__name__}` has a `{one}` of its own, so it needs a `{many}` of its own; without it, "
+                f"call `{one}` for each row"
+            )
         return 0
 
     cdef TransformedRow make_row(self, object x, bint learning):

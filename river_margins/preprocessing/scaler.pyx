@@ -204,6 +204,7 @@ cdef class RunningMoments(RowMaker):
         All values are checked before the first row is learned. Only learning shows that a variance leaves floating point:
         then the error names the row, and the rows before it are learned.
         """
+        self.refuse_frames("learn_one", "learn_many")
         cdef Batch batch = numbers_of(X).batch()
         cdef Row row
         cdef Py_ssize_t i = 0
@@ -222,6 +223,7 @@ cdef class RunningMoments(RowMaker):
 
     def transform_many(self, X):
         """Scale the rows of a data frame, as a frame of the same library and with the same index."""
+        self.refuse_frames("transform_one", "transform_many")
         numbers = numbers_of(X)
         cdef list columns = numbers.names
         with Undisturbed(self):

@@ -45,6 +45,8 @@ cdef class WordCounts(RowMaker):
         """Return the text of an example."""
         if self.on is None:
             if not isinstance(x, str):
+                if x is None or (isinstance(x, float) and x != x):  # a column of texts has one of these where a text is missing
+                    raise TypeError(f"a text is needed, and it is missing ({x}): write '' for an empty one")
                 raise TypeError(f"a text is needed, not a {type(x).__name__}: name the feature with the text by `on`")
             return str(x)
         if isinstance(x, str) or x is None:
@@ -129,9 +131,13 @@ cdef class WordCounts(RowMaker):
         cdef Py_ssize_t i
         cdef list starts = [0], columns = [], values = []
         cdef dict names = {}
+        self.refuse_frames("transform_one", "transform_many")
         like, texts = self.texts_of(X)
-        for text in texts:
-            made = self.make_row(text, False)
+        for number, text in enumerate(texts):
+            try:
+                made = self.make_row(text, False)
+            except (TypeError, ValueError) as error:
+                raise type(error)(f"row {number} of the batch: {error}") from error
             for i in range(made.row.known):
                 columns.append(names.setdefault(made.names[made.row.index[i]], len(names)))
                 values.append(made.row.value[i])
@@ -150,10 +156,18 @@ cdef class WordCounts(RowMaker):
 
     cdef object texts_of(self, X):
         """Return a frame or series, and its rows as examples."""
+        try:
+            given = dataframe.into_series(X) if self.on is None else dataframe.into_frame(X)
+        except TypeError:
+            needed, otherwise = "series", "for a frame, name the column with the texts by `on`"
+            if self.on is not None:
+                needed, otherwise = "frame", "without `on`, it takes a series of texts"
+            raise TypeError(
+                f"`{type(self).__name__}` takes a {needed} of pandas or polars, not a {type(X).__name__}: {otherwise}"
+            ) from None
         if self.on is None:
-            series = dataframe.into_series(X)
-            return series, series.to_list()
-        frame = dataframe.into_frame(X)
+            return given, given.to_list()
+        frame = given
         if self.on not in frame.columns:
             raise ValueError(f"column {self.on!r}, in which `on` looks for words, is missing")
         return frame, [{self.on: text} for text in frame[self.on].to_list()]

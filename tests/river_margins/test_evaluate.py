@@ -72,6 +72,13 @@ def test_weights(make, metric):
     assert states(ours) == states(rivers)
 
 
+def test_weights_in_a_list_count_each_time():
+    """For probabilities, River's function is called, which takes the weight out of the dict."""
+    rounds = weighted(TWO())
+    found = [progressive(rounds, rm.OGDClassifier(loss="logistic"), metrics.LogLoss()).get() for _ in range(2)]
+    assert found[0] == found[1] and rounds == weighted(TWO())
+
+
 def test_an_error_leaves_the_examples_before_it():
     rows = list(TWO().take(50))
     rows[30] = ({"a": float("nan")}, True)
@@ -120,11 +127,12 @@ def test_what_comes_beside_an_example_is_for_predicting_too():
         ({"metric": "Accuracy"}, "`metric` must be a metric of River, such as metrics.Accuracy(), not 'Accuracy'"),
         ({"dataset": pandas.DataFrame({"a": [1.0], "b": [2.0]})}, "DataFrame does not: river.stream.iter_frame"),
         ({"dataset": numpy.ones((2, 2))}, "ndarray does not"),
+        ({"dataset": (pandas.DataFrame({"a": [1.0]}), [True])}, "tuple of DataFrame does not"),
         ({"dataset": "Phishing"}, "`dataset` is the text 'Phishing', and a data set is needed"),
         ({"dataset": [{"a": 1.0}]}, "as in zip(examples, labels), not examples"),
         ({"dataset": rm.PAClassifier(), "model": [({"a": 1.0}, True)]}, "the data set comes first, then the model"),
     ],
-    ids=["model", "metric", "dataset", "text", "frame", "array", "name", "no labels", "exchanged"],
+    ids=["model", "metric", "dataset", "text", "frame", "array", "both", "name", "no labels", "exchanged"],
 )
 def test_arguments_that_are_mistaken_are_named(changes, sentence):
     arguments = {"dataset": datasets.Phishing(), "model": rm.PAClassifier(), "metric": metrics.Accuracy()}

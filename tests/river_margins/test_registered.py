@@ -113,6 +113,8 @@ def test_a_snapshot_holds_what_a_learner_adds_to_its_state_as_the_page_says(gues
     for n in range(20):
         model.predict_learn_one({"a": n % 3 - 1.0}, n % 2 == 0)
     assert snapshot.loads(snapshot.dumps(model))["Counting"].found == model["Counting"].found == 10
+    model.mutate({"Counting": {"C": 0.25}})
+    assert (model["Counting"].C, model["Counting"].rule.C, model["Counting"].found) == (0.25, 0.25, 10)
     with pytest.raises(AttributeError, match="has no parameter `lost`"):
         model["Counting"].lost = 1
 

@@ -130,3 +130,8 @@ def test_a_long_word_is_cut_in_the_error():
     with pytest.raises(ValueError) as refusal:
         read("1 " + "x" * 10**6)
     assert "`xxx" in str(refusal.value) and "xxx...` is not" in str(refusal.value) and len(str(refusal.value)) < 250
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_label():
+    X, y = rm.svmlight.read(io.BytesIO(b"\xef\xbb\xbf1 2:0.5\n"))
+    assert y.tolist() == [1] and X.toarray().tolist() == [[0.0, 0.0, 0.5]]

@@ -244,6 +244,9 @@ def test_a_full_disk(kafka, tmp_path, caplog):
         stream = Stream(kafka, tmp_path, partitions=1, snapshots=str(disk))
         named = exact_through(stream, lambda: fill(disk), (disk / "filling").unlink, "it is full: make room", caplog)
         assert [path.stem for path in disk.rglob(f"{named}*")] == [named]
+        fill(disk)
+        with pytest.raises(StoreError, match="it is full: make room"):  # at the next start, and by `lint`
+            FolderStore(disk).check()
 
 
 def test_a_limit_on_the_size_of_files(tmp_path):

@@ -109,6 +109,27 @@ def test_a_run_that_dies_in_the_middle_sends_nothing_twice(kafka, tmp_path, monk
     assert sorted(values) == sorted([b"{%d" % n for n in range(30)] * 2)
 
 
+@BOTH_CLIENTS
+def test_a_reject_that_is_too_large_for_its_topic_stops_the_replay(kafka, tmp_path, client):
+    stream = Stream(kafka, tmp_path, partitions=1)
+    stream.produce([b"{", b"{" + b"x" * 5000])
+    with running(stream.config()):
+        stream.read(stream.rejects, 2)
+    stream.configure(stream.input, max_message_bytes=3000)
+    with pytest.raises(StartError) as refused:
+        replay_rejects.replay(stream.config())
+    said = str(refused.value)
+    assert "too large for its topic with its further header, and nothing of this transaction was sent" in said
+    assert (
+        f"raise `max.message.bytes` of `{stream.input}`" in said
+        and "message takes" not in said
+        and "sent one" not in said
+    )
+    stream.configure(stream.input, max_message_bytes=1_000_000)
+    assert replay_rejects.replay(stream.config()).sent.total() == 2
+    assert len(stream.read(stream.input, 4)) == 4
+
+
 def test_what_is_left_out(kafka, tmp_path, monkeypatch):
     stream = Stream(kafka, tmp_path, partitions=1)
     other = {"id": "a", "too_large": True, "length": 9, "sha256": "0", "first_bytes": "x"}

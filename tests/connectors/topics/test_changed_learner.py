@@ -119,6 +119,28 @@ def test_other_records_are_noticed(stream, record, said):
     assert stream.committed(0) == before
 
 
+@pytest.mark.parametrize("late", [False, True])
+def test_a_model_that_has_learned_nothing_takes_other_records(stream, late):
+    """As after a first trial in which all records were rejected, if the file is then mended as the reject says."""
+    record = {"id": "id", "label": "y"}
+    records = [each | {"https": None} for each in phishing(40)]
+    stream.produce(records[:20])
+    with running(stream.config()) as process:
+        stream.read(stream.rejects, 20)
+        process.end()
+    if late:  # what was only predicted is not learned either
+        stream.produce([{key: value for key, value in phishing(1)[0].items() if key != "y"}])
+        with running(stream.config()) as process:
+            stream.read(stream.output, 1)
+            process.end()
+    stream.produce(records[20:])
+    with running(stream.config(record=record | {"nulls": "absent"})) as process:
+        stream.read(stream.output, 20 + late)
+        assert process.end().learned > 0
+    with pytest.raises(StateError, match=r"`record\.nulls` was `absent` and is now left out"):
+        processor.run(stream.config())
+
+
 def test_a_snapshot_that_tells_nothing_of_its_records_is_taken(stream, monkeypatch):
     """As older versions wrote them. The next one tells it."""
     stream.produce(phishing(40)[:20])

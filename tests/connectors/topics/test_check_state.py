@@ -195,5 +195,5 @@ def test_a_store_that_cannot_be_opened_is_a_finding(learned, monkeypatch):
 
 @pytest.mark.parametrize(("inputs", "but"), [(0, ""), (30, ", but for its last 30 inputs")])
 def test_what_the_model_of_a_snapshot_lacks_is_said(inputs, but):
-    said = keep_model(OffsetMetadata("s", "f" * 64, "t", 1, "h", 5, 3, inputs, 7))
+    said = keep_model(4, OffsetMetadata("s", "f" * 64, "t", 1, "h", 5, 3, inputs, 7))
     assert said.startswith(f"; to keep the model{but}, save it before, with `river-margins snapshots export FILE s ")

@@ -144,7 +144,9 @@ def test_list_and_show_and_export(stream, operator, tmp_path):
         assert "river-margins" in shown["written by"]
         assert shown["PAClassifier.n_seen"] == last["examples"] and shown["PAClassifier.weights"] == "10"
     exported = tmp_path / "model.snapshot"
-    operator.run("export", id_at(operator, 40)[-8:], "--to", exported)
+    for replaced in (False, True):
+        said = operator.run("export", id_at(operator, 40)[-8:], "--to", exported)
+        assert said.rstrip().endswith("in place of the file that was there") is replaced
     assert snapshot.dumps(snapshot.load(exported)) == snapshot.dumps(model_after(stream, 40))
     assert "there is no snapshot `nothing`" in operator.run("show", "nothing", fails=4)
     assert "say which snapshot" in operator.run("show", fails=2)
@@ -339,10 +341,11 @@ def test_the_message_after_retention_tells_how_to_keep_the_model(stream, operato
         admin.delete_records({stream.place(0): 65})
     with pytest.raises(StateError, match="out of range") as refused:
         processor.run(stream.config())
-    (id,) = re.findall(r"`river-margins snapshots export FILE (\S+) --to model.snapshot`", str(refused.value))
-    operator.run("export", id, "--to", tmp_path / "model.snapshot")
-    operator.file = str(stream.file(start_from=str(tmp_path / "model.snapshot")))
+    (id,) = re.findall(r"`river-margins snapshots export FILE (\S+) --to model-0.snapshot`", str(refused.value))
+    operator.run("export", id, "--to", tmp_path / "model-0.snapshot")
+    operator.file = str(stream.file(start_from=str(tmp_path / "model-0.snapshot")))
     operator.follow(refused.value)
+    assert f"begin with the model of `start_from`, `{tmp_path / 'model-0.snapshot'}`" in operator.warned
     model = model_after(stream, 60)
     expected = twin(model, RECORDS[65:70])
     with running(stream.config()) as process:

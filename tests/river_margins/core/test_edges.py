@@ -443,6 +443,19 @@ class Kept(rm.PAClassifier):
         self.floor, self.options = floor, options
 
 
+class Forgetful(rm.PAClassifier):
+    def __init__(self, step=0.1):
+        super().__init__(C=step)
+
+
+def test_a_parameter_that_a_learner_does_not_keep_is_named():
+    for read in (repr, copy.deepcopy, pickle.dumps, lambda model: model.clone()):
+        with pytest.raises(
+            TypeError, match=r"`Forgetful` does not keep its parameter `step`: write self\.step = step in"
+        ):
+            read(Forgetful())
+
+
 def test_what_a_constructor_takes_by_stars_is_copied_or_refused():
     model = Open(C=0.1)
     for copied in (model.clone, lambda: copy.deepcopy(model), lambda: pickle.dumps(model)):

@@ -328,3 +328,33 @@ def test_a_half_life_forgets_a_huge_value():
 def test_a_half_life_is_at_least_one(half_life):
     with pytest.raises(ValueError, match="`half_life` must be a finite number of at least 1 or None"):
         rm.StandardScaler(half_life=half_life)
+
+
+class Clip(rm.StandardScaler):
+    """Clips what it scales."""
+
+    def transform_one(self, x):
+        return {name: min(value, 0.5) for name, value in super().transform_one(x).items()}
+
+
+class ClipBoth(Clip):
+    def transform_many(self, X):
+        return super().transform_many(X).clip(upper=0.5)
+
+
+def test_a_subclass_that_changes_one_example_and_not_a_frame_takes_none():
+    X, y = pd.DataFrame({"a": [0.0, 1.0, 2.0, 5.0]}), [True, False, True, True]
+    for kind in (Clip, ClipBoth):
+        model = kind() | rm.PAClassifier()
+        for x, label in zip(X.to_dict("records"), y, strict=True):
+            model.learn_one(x, label)
+        if kind is Clip:
+            for call in (lambda: model.learn_many(X, y), lambda: model.predict_many(X)):
+                with pytest.raises(
+                    TypeError, match="`Clip` has a `transform_one` of its own, so it needs a `transform_many`"
+                ):
+                    call()
+            assert model["Clip"].counts == {"a": 4}
+        else:
+            assert list(model.predict_many(X)) == [model.predict_one(x) for x in X.to_dict("records")]
+            model.learn_many(X, y)

@@ -314,3 +314,19 @@ def test_stop_words_are_compared_without_accents_and_capitals():
 def test_numbers_of_texts_must_be_finite():
     with pytest.raises(ValueError, match="must be finite"):
         rm.TFIDF().__setstate__({"n": 1, "terms": ["a"], "texts": np.array([math.nan])})
+
+
+@pytest.mark.parametrize("kind", [rm.BagOfWords, rm.TFIDF])
+def test_batches_of_another_kind_and_missing_texts_are_named(kind):
+    frame = pd.DataFrame({"t": ["some words", None]})
+    cases = [
+        (None, ["some", "words"], "takes a series of pandas or polars, not a list: for a frame, name the column"),
+        (None, frame, "takes a series of pandas or polars, not a DataFrame"),
+        ("t", frame["t"], "takes a frame of pandas or polars, not a Series: without `on`, it takes a series of texts"),
+        (None, frame["t"], "row 1 of the batch: a text is needed, and it is missing .*: write '' for an empty one"),
+    ]
+    for on, X, said in cases:
+        with pytest.raises(TypeError, match=said):
+            kind(on=on).transform_many(X)
+    with pytest.raises(ValueError, match="row 1 of the batch: feature 't' is"):
+        kind(on="t").transform_many(frame)

@@ -219,7 +219,8 @@ class Restorer:
             raise PartitionStateError(
                 partition,
                 f"what waits for labels with snapshot `{metadata.snapshot}` of {self._how.of(partition)} cannot be "
-                f"read: {error}; restore it from a backup, or {self._how.start_over(partition)}{keep_model(partition, metadata)}",
+                f"read: {error}; restore it from a backup, or {self._how.start_over(partition)}"
+                f"{keep_model(partition, metadata)}",
             ) from error
 
     def _asking(self, partition: int, waiting: WaitingFiles) -> Asking | None:

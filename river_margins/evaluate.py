@@ -55,7 +55,8 @@ def progressive(dataset: Iterable[Any], model: Any, metric: Given) -> Given:
     _refuse_mistaken(dataset, model, metric)
     if not (hasattr(model, "predict_learn_one") and metric.works_with(model) and _needs_labels(model, metric)):
         # copied: River takes the weight out of the dict, and a list of rounds would have none the next time
-        evaluate.progressive_val_score(((x, y, *map(dict, extra)) for x, y, *extra in dataset), model, metric)
+        rounds = ((x, y, *(dict(each or {}) for each in extra)) for x, y, *extra in dataset)
+        evaluate.progressive_val_score(rounds, model, metric)
         return metric
     if type(metric).update in (ClassificationMetric.update, BinaryMetric.update):
         _count(dataset, model, metric)
@@ -83,7 +84,7 @@ def _refuse_mistaken(dataset: Any, model: Any, metric: Any) -> None:
         raise TypeError(f"`metric` must be a metric of River, such as metrics.Accuracy(), not {metric!r}")
     whole = dataset[0] if isinstance(dataset, list | tuple) and dataset else dataset  # of (X, y)
     # a shuffled array, or a column, of pairs is a data set
-    if hasattr(whole, "columns") or (hasattr(whole, "shape") and getattr(whole, "dtype", "object") != "object"):
+    if hasattr(whole, "columns") or (getattr(whole, "ndim", 0) and getattr(whole, "dtype", "object") != "object"):
         raise TypeError(
             f"`dataset` must yield pairs of an example and its label, and {_kind_of(dataset)} does not: "
             "river.stream.iter_frame(X, y) and iter_array(X, y) make them"

@@ -25,6 +25,7 @@ def check_learner(
     start_over: str,
     key: str = "learner",
     goes_on: str | None = GOES_ON,
+    replays: bool = False,
 ) -> snapshot.Changes:
     """Raise StateError if a snapshot does not hold this learner, or one of other records; training does not matter.
 
@@ -45,6 +46,8 @@ def check_learner(
         The key of the learner in the file.
     goes_on
         How messages describe what to do to go on from the model of other records; None if nothing can be done.
+    replays
+        Whether the model learns again what it had learned since the snapshot, from the same records.
 
     Returns
     -------
@@ -61,7 +64,7 @@ def check_learner(
         instead = "" if key == "learner" else "give it another name, with which it begins anew, or "
         raise StateError(f"{said}; put `{key}` back as it was, or {instead}{start_over}")
     moved = _differences(changes.about.get("record"), record.shape)
-    if moved and not _is_untrained(data):
+    if moved and (replays or not _is_untrained(data)):
         said = f"{named} learned other records: {'; '.join(moved)}"
         anyway = "" if goes_on is None else f"; {goes_on}"
         raise StateError(f"{said}; put `record` back as it was, or {start_over}{anyway}")

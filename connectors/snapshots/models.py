@@ -95,10 +95,10 @@ def split(data: bytes, champion: str) -> tuple[dict[str, bytes], Contest | None]
     return {contest.champion if champion else "": data, **parts}, contest
 
 
-def find(config: AnyConfig, data: bytes, named: str, start_over: str) -> Found:
+def find(config: AnyConfig, data: bytes, named: str, start_over: str, replays: bool = False) -> Found:
     """Return the models of a snapshot by the names of the file. Raise StateError if one is not that of the file.
 
-    `named` and `start_over` are for messages, as in `check_learner`.
+    `named` and `start_over` are for messages, and `replays` is told, as in `check_learner`.
     """
     champion, learners = config.champion, config.build_learners()
     try:
@@ -120,7 +120,7 @@ def find(config: AnyConfig, data: bytes, named: str, start_over: str) -> Found:
     for name, learner in learners.items():
         if name in models:
             which, key = (whose, "learner") if name == champion else (f"`{name}` in {named}", f"challengers.{name}")
-            changes[name] = check_learner(learner, config.record, models[name], which, start_over, key)
+            changes[name] = check_learner(learner, config.record, models[name], which, start_over, key, replays=replays)
     dropped = [name for name in models if name not in learners]
     new = [name for name in learners if name not in models]
     plan = config.drift_plan

@@ -138,7 +138,7 @@ class Restorer:
             go_back = self._how.go_back(partition, self.stored.learned(partition))
             text = f"{named} cannot be read: {error}; {go_back}{self._how.start_over(partition)}"
             raise PartitionStateError(partition, text) from error
-        return find(self.config, data, named, self._how.start_over())
+        return find(self.config, data, named, self._how.start_over(), replays=metadata.inputs > 0)
 
     def restore(self, partition: int, committed: Committed) -> Partition:
         """Return a partition with the model that the committed metadata name; it may have inputs to replay."""

@@ -55,11 +55,12 @@ cdef class Estimator:
         return _construct, (type(self), self._recipe()), self.__getstate__()
 
     def __repr__(self):
-        names, is_open = _constructor(type(self))
-        if not is_open:  # River shows an estimator without what * or ** takes
+        try:
+            shown = super().__repr__()
+        except AttributeError:
             self._check_parameters()
-        shown = super().__repr__()
-        for name in names:
+            raise
+        for name in _constructor(type(self))[0]:
             part = getattr(self, name, None)
             if isinstance(part, base.Base):  # of which River shows the parameters only if it is one of its own
                 within = repr(part).replace("\n", "\n  ")
@@ -80,9 +81,14 @@ cdef class Estimator:
 
     def _recipe(self):
         """Return the parameters that make an estimator which has learned nothing. `__getstate__` has the rest."""
-        self._check_parameters()
         names, is_open = _constructor(type(self))
-        return {name: getattr(self, name) for name in (self._get_params() if is_open else names)}
+        if is_open:
+            names = self._get_params()
+        try:
+            return {name: getattr(self, name) for name in names}
+        except AttributeError:
+            self._check_parameters()
+            raise
 
     def clone(self, new_params=None, include_attributes=False):
         """Return an estimator with the same parameters; with `include_attributes`, it has learned the same, too.

@@ -745,9 +745,10 @@ cdef class Learner(Estimator):
             if fresh.class_weights is not None:
                 fresh.class_weights.check_labels(self.task)  # now: else each further round would be refused
             self.own_space.bind_rule(fresh.own_rule)
-            # What follows from parameters. What else a subclass keeps there, it has learned.
-            following = {"rule", "space", *fresh._recipe()}
-            vars(self).update({key: found for key, found in vars(fresh).items() if key in following})
+            # What differs between two that have learned nothing follows from the parameter. What else a subclass keeps
+            # there, it has learned.
+            before = vars(self.clone())
+            vars(self).update({key: now for key, now in vars(fresh).items() if key not in before or differs(before[key], now)})
             self.own_rule = fresh.own_rule
             self.rule_in_python, self.moves_all_classes = fresh.rule_in_python, fresh.moves_all_classes
             if not is_balanced(self.class_weights) or not is_balanced(fresh.class_weights):  # else the counts are kept
@@ -784,6 +785,13 @@ cdef class Learner(Estimator):
         self.n_seen, self.n_mistakes, self.n_updates = state["n_seen"], state["n_mistakes"], state["n_updates"]
         if self.class_weights is not None:
             self.class_weights.restore(state)
+
+
+cdef bint differs(object before, object now) except -1:
+    try:
+        return bool(before != now)
+    except ValueError:  # of arrays
+        return not np.array_equal(before, now)
 
 
 cdef object array_of(list labels):

@@ -8,6 +8,7 @@ cdef class RowMaker(Estimator):
     cdef TransformedRow spare_made
     cdef bint makes_rows  # whether the next step may get a row: no subclass in Python changes what it holds
     cdef bint takes_rows  # whether `make_row` takes a `TransformedRow` of the step before
+    cdef bint learns_by_one  # whether `learn_many` calls `learn_one`, also that of a subclass
     cdef bint leaves_texts  # whether a text stays for the next step: a row has no place for it
     cdef TransformedRow take_made(self)
     cdef int open_rows(self, type compiled) except -1

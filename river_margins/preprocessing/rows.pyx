@@ -38,7 +38,9 @@ cdef class RowMaker(Estimator):
     cdef int refuse_frames(self, str one, str many) except -1:
         """Raise TypeError if a subclass has its own method for one example, and for frames still the compiled one."""
         kind = type(self)
-        own_one, own_many = (getattr(kind, each) is not getattr(self.compiled, each, None) for each in (one, many))
+        if self.learns_by_one and one == "learn_one":
+            return 0
+        own_one, own_many = (getattr(kind, each, None) is not getattr(self.compiled, each, None) for each in (one, many))
         if own_one and not own_many:
             raise TypeError(
                 f"`{kind.__name__}` has a `{one}` of its own, so it needs a `{many}` of its own; without it, "

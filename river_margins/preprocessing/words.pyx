@@ -335,6 +335,7 @@ cdef class WordWeights(WordCounts):
         WordCounts._open(self, *parameters)
         self.normalize, self.terms, self.texts = normalize, Vocabulary(), 0.0
         self.open_rows(WordWeights)
+        self.learns_by_one = True
 
     def __getstate__(self):
         return {"n": self.n, "terms": list(self.terms.keys), "texts": np.array(list(self.dfs.values()), dtype=np.float64)}

@@ -1,5 +1,6 @@
 """Comparing labels."""
 
+import warnings
 from collections.abc import Iterable
 from typing import Any
 
@@ -28,10 +29,10 @@ def plain(label: object) -> object:
 
 
 def label_list(name: str, labels: Any) -> Any:
-    """Return a parameter with labels as a list, if it is neither a list nor a tuple nor None.
+    """Return a parameter with labels as a list, if it is neither a list nor a tuple, text or None.
 
-    Then copies and snapshots hold it. Raise TypeError for a text, which would be a label for each of its letters, and
-    if the order of the labels is not fixed, as in a set.
+    Then copies and snapshots hold it. Raise TypeError if the order of the labels is not fixed, as in a set. Warn of a
+    text of several letters, each of which is a label.
 
     >>> import numpy as np
     >>> label_list("classes", np.array([0, 1])), label_list("classes", ("ham", "spam"))
@@ -40,9 +41,13 @@ def label_list(name: str, labels: Any) -> Any:
     Traceback (most recent call last):
     TypeError: `classes` must be a list of labels, whose order counts, not {'spam'}
     """
-    if labels is None or isinstance(labels, list | tuple):
+    if isinstance(labels, str):
+        warnings.warn(
+            f"`{name}` is the text {abridged(labels)}, so each letter is a label: write a list of labels", stacklevel=3
+        )
+    if labels is None or isinstance(labels, list | tuple | str):
         return [] if labels == () else labels  # River's clone looks at the first entry of a tuple
-    if isinstance(labels, str | bytes) or not hasattr(labels, "__getitem__"):
+    if not hasattr(labels, "__getitem__"):
         raise TypeError(f"`{name}` must be a list of labels, whose order counts, not {labels!r}")
     return [plain(label) for label in labels]
 

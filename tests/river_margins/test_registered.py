@@ -1,5 +1,6 @@
 """Parts of another package in snapshots and files, once that package registers them, and no other class of it."""
 
+import numpy as np
 import pytest
 
 import river_margins as rm
@@ -117,6 +118,26 @@ def test_a_snapshot_holds_what_a_learner_adds_to_its_state_as_the_page_says(gues
     assert (model["Counting"].C, model["Counting"].rule.C, model["Counting"].found) == (0.25, 0.25, 10)
     with pytest.raises(AttributeError, match="has no parameter `lost`"):
         model["Counting"].lost = 1
+
+
+class Renamed(rm.PAClassifier):
+    """PA whose C has another name, and what follows from it."""
+
+    def __init__(self, aggressiveness=0.1):
+        super().__init__(C=aggressiveness)
+        vars(self).update(aggressiveness=aggressiveness, half=self.C / 2, seen=np.zeros(2))
+
+    @property
+    def _mutable_attributes(self):
+        return {"aggressiveness"}
+
+
+def test_what_follows_from_a_parameter_is_changed_with_it_and_nothing_else():
+    model = Renamed()
+    vars(model)["seen"] = np.ones(2)
+    model.mutate({"aggressiveness": 0.25})
+    assert (model.C, model.rule.C, model.half, model.clone().C) == (0.25, 0.25, 0.125, 0.25)
+    assert model.seen.tolist() == [1.0, 1.0]
 
 
 def test_a_file_names_it_in_full(guest):

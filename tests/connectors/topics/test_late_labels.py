@@ -629,7 +629,7 @@ def test_labels_that_are_gone_are_named_by_topic_and_partition(kafka, tmp_path):
 def test_another_record_is_told_before_a_rewind_that_would_be_refused(kafka, tmp_path):
     stream = LateStream(kafka, tmp_path, partitions=1)
     with running(stream.config(labels=None, outcomes=None, record={"id": "id", "label": "y"})):
-        stream.send(Side.RECORDS, mixed(20, partitions=1)[0])
+        stream.send(Side.RECORDS, [(0, record, BEGIN + n) for n, record in enumerate(phishing(20))])
         wait_for(stream.are_done, "all records")
     with pytest.raises(StateError, match=r"learned other records: `record\.label` was `y` and is now left out"):
         processor.run(stream.config(record={"id": "id"}))

@@ -316,6 +316,19 @@ def test_numbers_of_texts_must_be_finite():
         rm.TFIDF().__setstate__({"n": 1, "terms": ["a"], "texts": np.array([math.nan])})
 
 
+class Upper(rm.TFIDF):
+    """Counts words in capitals."""
+
+    def learn_one(self, x):
+        super().learn_one({"t": x["t"].upper()})
+
+
+def test_a_subclass_that_learns_one_text_in_another_way_learns_a_frame_so():
+    model = Upper(on="t", lowercase=False) | rm.PAClassifier()
+    model.learn_many(pd.DataFrame({"t": ["some words", "some more"]}), [True, False])
+    assert model["Upper"].dfs == {"SOME": 2, "WORDS": 1, "MORE": 1}
+
+
 @pytest.mark.parametrize("kind", [rm.BagOfWords, rm.TFIDF])
 def test_batches_of_another_kind_and_missing_texts_are_named(kind):
     frame = pd.DataFrame({"t": ["some words", None]})

@@ -216,11 +216,20 @@ def test_any_classifier_takes_a_new_class(learner):
 def test_classes_have_an_order(make):
     """That of a set differs between processes, and with it which label is the positive one."""
     parameters = {"rule": rm.PA1()} if make is rm.MarginClassifier else {}
-    for classes in ({"ham", "spam"}, (label for label in "ab"), 2, "spam"):
+    for classes in ({"ham", "spam"}, (label for label in "ab"), 2):
         with case(classes), pytest.raises(TypeError, match="`classes` must be a list of labels, whose order counts"):
             make(classes=classes, **parameters)
     with pytest.raises(TypeError, match="`tags` must be a list"):
         rm.SequenceTagger(tags={"noun", "verb"})
+
+
+@pytest.mark.parametrize(("parameter", "make"), [("classes", rm.PAClassifier), ("tags", rm.SequenceTagger)])
+def test_a_text_as_classes_is_warned_of(parameter, make):
+    said = f"`{parameter}` is the text 'spam', so each letter is a label: write a list of labels"
+    with pytest.warns(UserWarning, match=said):
+        model = make(**{parameter: "spam"})
+    with pytest.warns(UserWarning, match=said):  # one that was written before is still read
+        assert repr(snapshot.loads(snapshot.dumps(model))) == repr(model)
 
 
 @pytest.mark.parametrize(

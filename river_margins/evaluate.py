@@ -82,9 +82,9 @@ def _refuse_mistaken(dataset: Any, model: Any, metric: Any) -> None:
         )
     if not hasattr(metric, "works_with"):
         raise TypeError(f"`metric` must be a metric of River, such as metrics.Accuracy(), not {metric!r}")
-    whole = dataset[0] if isinstance(dataset, list | tuple) and dataset else dataset  # of (X, y)
+    whole: Any = dataset[0] if isinstance(dataset, list | tuple) and dataset else dataset  # of (X, y)
     # a shuffled array, or a column, of pairs is a data set
-    if hasattr(whole, "columns") or (getattr(whole, "ndim", 0) and getattr(whole, "dtype", "object") != "object"):
+    if hasattr(whole, "columns") or (getattr(whole, "ndim", 0) > 0 and getattr(whole, "dtype", "object") != "object"):
         raise TypeError(
             f"`dataset` must yield pairs of an example and its label, and {_kind_of(dataset)} does not: "
             "river.stream.iter_frame(X, y) and iter_array(X, y) make them"

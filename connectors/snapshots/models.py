@@ -98,7 +98,7 @@ def split(data: bytes, champion: str) -> tuple[dict[str, bytes], Contest | None]
 def find(config: AnyConfig, data: bytes, named: str, start_over: str, replays: bool = False) -> Found:
     """Return the models of a snapshot by the names of the file. Raise StateError if one is not that of the file.
 
-    `named` and `start_over` are for messages, and `replays` is told, as in `check_learner`.
+    The other parameters are those of `check_learner`.
     """
     champion, learners = config.champion, config.build_learners()
     try:

@@ -383,10 +383,8 @@ def _plainly(config: Config, group: str, dry_run: bool) -> Iterator[None]:
     except TooLarge as error:
         which, batch = f"the reject at {error.opaque}", ""
         if error.opaque is None:
-            which, batch = (
-                "one of the rejects, or a batch of them,",
-                "; or keep `batch.size` in `kafka.producer` below it",
-            )
+            which = "one of the rejects, or a batch of them,"
+            batch = "; or keep `batch.size` in `kafka.producer` below it"
         raise StartError(
             f"{which} is too large for its topic with its further header, and nothing of this transaction was sent: "
             f"raise `max.message.bytes` of {topics}, and the largest request in `kafka.producer`{batch}"

@@ -74,7 +74,7 @@ cdef class Estimator:
     def _check_parameters(self):
         """Raise TypeError for a parameter of the constructor that is not kept."""
         for name in _constructor(type(self))[0]:
-            if not hasattr(self, name):  # of what * or ** takes, River would leave it out, and copies have other parameters
+            if not hasattr(self, name):  # River leaves out what * or ** takes, and a copy would have other parameters
                 raise TypeError(
                     f"`{type(self).__name__}` does not keep its parameter `{name}`: write self.{name} = {name} in `__init__`"
                 )

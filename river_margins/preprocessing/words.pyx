@@ -45,7 +45,7 @@ cdef class WordCounts(RowMaker):
         """Return the text of an example."""
         if self.on is None:
             if not isinstance(x, str):
-                if x is None or (isinstance(x, float) and x != x):  # a column of texts has one of these where a text is missing
+                if x is None or (isinstance(x, float) and x != x):  # so a column of texts shows that one is missing
                     raise TypeError(f"a text is needed, and it is missing ({x}): write '' for an empty one")
                 raise TypeError(f"a text is needed, not a {type(x).__name__}: name the feature with the text by `on`")
             return str(x)
